@@ -1,0 +1,157 @@
+"""What an evaluation found, as data: a result a manifest row, a report a model, and its signature."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from stt_ru.normalize import has_digits
+from stt_ru.scoring import ErrorCounts, Score
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileResult:
+    """One manifest row as one model heard it.
+
+    Attributes:
+        audio: The recording as the manifest names it.
+        channel: Channel of the row, from 0; None for the whole recording.
+        reference: The true text as the manifest has it.
+        hypothesis: The recognised text as the model wrote it; None when the row failed.
+        score: Word and character errors after normalisation; None when the row failed.
+        duration: Seconds of audio decoded; None when unknown.
+        seconds: Wall seconds of decoding and recognising the recording, shared by its rows; None when it
+            failed.
+        error: Why the row failed, a sentence in Russian; None when it did not.
+        extra: The manifest's other columns.
+    """
+
+    audio: str
+    channel: int | None = None
+    reference: str
+    hypothesis: str | None = None
+    score: Score | None = None
+    duration: float | None = None
+    seconds: float | None = None
+    error: str | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if (self.error is None) != (self.score is not None and self.hypothesis is not None):
+            raise ValueError(
+                f"a result has either an error or a hypothesis with its score: {self.audio!r}"
+            )
+
+    @property
+    def wer(self) -> float | None:
+        """Word error rate, a fraction; None when the row failed or its reference has no words."""
+        return self.score.words.rate if self.score else None
+
+    @property
+    def cer(self) -> float | None:
+        """Character error rate, a fraction; None when the row failed or its reference is empty."""
+        return self.score.chars.rate if self.score else None
+
+    @property
+    def digits_mismatch(self) -> bool:
+        """Whether figures stand only in the reference or only in the hypothesis."""
+        return self.hypothesis is not None and (
+            has_digits(self.reference) != has_digits(self.hypothesis)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Everything that can move a report's figures, as ordered fields; equal ones mean comparable figures."""
+
+    fields: Mapping[str, str]
+
+    def __str__(self) -> str:
+        return "|".join(f"{name}:{_escape(value)}" for name, value in self.fields.items())
+
+
+def _escape(value: str) -> str:
+    return value.replace("%", "%25").replace("|", "%7C").replace(":", "%3A").replace("\n", "%0A")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelReport:
+    """One model on the whole manifest.
+
+    Attributes:
+        model: The name the user asked for.
+        label: The name the table shows, e.g. with the folder of the weights or «демонстрационная».
+        rows: Manifest rows asked for, recognised or not.
+        results: One result a row in manifest order; empty when the model did not load.
+        audio_s: Seconds of audio of the recognised recordings, each counted once.
+        wall_s: Wall seconds of the model's loop, reading and failures included, loading not.
+        error: Why the model did not load; None when it did.
+        warnings: Sentences in Russian about the model and its recordings.
+        signature: How the figures were made; None when the model did not load.
+    """
+
+    model: str
+    label: str
+    rows: int
+    results: Sequence[FileResult] = ()
+    audio_s: float = 0.0
+    wall_s: float = 0.0
+    error: str | None = None
+    warnings: Sequence[str] = ()
+    signature: Signature | None = None
+
+    @property
+    def score(self) -> Score:
+        """Errors of all recognised rows together."""
+        return total_score(self.results)
+
+    @property
+    def wer(self) -> float | None:
+        """Word errors over reference words of the recognised rows, a fraction; None without words."""
+        return self.score.words.rate
+
+    @property
+    def cer(self) -> float | None:
+        """Character errors over reference characters of the recognised rows; None without characters."""
+        return self.score.chars.rate
+
+    @property
+    def speed(self) -> float | None:
+        """Seconds of audio a wall second; None when nothing was recognised or durations are unknown."""
+        return self.audio_s / self.wall_s if self.audio_s and self.wall_s else None
+
+    @property
+    def files(self) -> int:
+        """Manifest rows."""
+        return self.rows
+
+    @property
+    def failed(self) -> int:
+        """Rows that were not recognised; all of them when the model did not load."""
+        if self.error is not None:
+            return self.rows
+        return sum(result.error is not None for result in self.results)
+
+    @property
+    def digits_mismatch(self) -> int:
+        """Rows in which figures stand only in the reference or only in the hypothesis."""
+        return sum(result.digits_mismatch for result in self.results)
+
+
+def total_score(results: Sequence[FileResult]) -> Score:
+    """Sum of the scores of the rows that were recognised."""
+    scores = [result.score for result in results if result.score is not None]
+    words = [score.words for score in scores]
+    chars = [score.chars for score in scores]
+    return Score(
+        type(words[0])(
+            sum(counts.substitutions for counts in words),
+            sum(counts.deletions for counts in words),
+            sum(counts.insertions for counts in words),
+            sum(counts.length for counts in words),
+        ),
+        ErrorCounts(
+            sum(counts.errors for counts in chars), sum(counts.length for counts in chars)
+        ),
+    ) if scores else Score()
