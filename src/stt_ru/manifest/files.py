@@ -1,0 +1,138 @@
+"""Reading a manifest's text: regular files in UTF-8, anything else named for what it is."""
+
+from __future__ import annotations
+
+import errno
+import re
+import shlex
+import stat
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from stt_ru.errors import ManifestError
+
+CSV_SUFFIXES: Final = (".csv", ".tsv")
+JSONL_SUFFIXES: Final = (".jsonl", ".ndjson")
+
+LINE_END: Final = re.compile(r"\r\n?|\n")
+"""Where lines end for people and editors: LF, CRLF or CR; U+2028 and the like end none."""
+
+_OS_ERRORS = {
+    errno.ENOENT: "такого файла или папки нет",
+    errno.ENOTDIR: "на пути стоит файл, а не папка",
+    errno.EACCES: "нет прав на чтение",
+    errno.EPERM: "нет прав на чтение",
+    errno.ELOOP: "символическая ссылка замкнута на себя",
+    errno.ENAMETOOLONG: "имя длиннее, чем допускает система",
+    errno.EIO: "ошибка чтения диска",
+}
+
+_KINDS = (
+    (stat.S_ISDIR, "папка"),
+    (stat.S_ISFIFO, "канал (FIFO)"),
+    (stat.S_ISSOCK, "сокет"),
+    (stat.S_ISCHR, "устройство"),
+    (stat.S_ISBLK, "устройство"),
+)
+
+_CYRILLIC = re.compile("[А-яЁё]")
+_FREQUENT = re.compile("[оеаинтсрвл]", re.IGNORECASE)  # two letters of three in Russian
+
+
+def describe_os_error(error: OSError) -> str:
+    """Why the system refused, in Russian where the reason is known."""
+    return _OS_ERRORS.get(error.errno or 0) or f"не читается: {error.strerror or error}"
+
+
+def kind(mode: int) -> str:
+    """What a file is that is not a regular one."""
+    return next((word for is_kind, word in _KINDS if is_kind(mode)), "особый файл")
+
+
+def read_text(name: str) -> str:
+    """Text of a regular UTF-8 file without its byte order mark; line ends are kept.
+
+    Raises:
+        ManifestError: If it cannot be read, or is not UTF-8 text: named for what it looks like.
+    """
+    try:
+        data = Path(name).read_bytes()
+    except OSError as error:
+        raise ManifestError([f"{name}: {describe_os_error(error)}"]) from error
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    foreign = _certain_encoding(data)
+    if foreign is not None:
+        raise ManifestError([f"{name}: {foreign.description}{_how_to_convert(name, foreign)}"])
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        foreign = _eight_bit_encoding(data)
+        if foreign is not None:
+            message = f"{name}: {foreign.description}{_how_to_convert(name, foreign)}"
+            raise ManifestError([message]) from error
+        line = _line_after(data[: error.start].decode())
+        byte = f"байт 0x{data[error.start]:02X} не из UTF-8"
+        raise ManifestError(
+            [f"{name}:{line}: {byte}: файл поврежден или в другой кодировке, а нужна UTF-8"]
+        ) from error
+    zero = text.find("\0")
+    if zero >= 0:
+        line = _line_after(text[:zero])
+        raise ManifestError([f"{name}:{line}: нулевой байт: файл поврежден или это не текст"])
+    return text
+
+
+def _line_after(before: str) -> int:
+    return 1 + len(LINE_END.findall(before))
+
+
+class _Encoding(NamedTuple):
+    description: str
+    iconv: str | None
+    """Its name for iconv; None if the file is not text at all."""
+
+
+def _certain_encoding(data: bytes) -> _Encoding | None:
+    """What the file is instead of UTF-8, by its first bytes and its zeros."""
+    if data.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
+        return _Encoding(
+            "это книга Excel или архив, а не текст: сохраните таблицу как «CSV UTF-8»", None
+        )
+    if data.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
+        return _Encoding("файл в UTF-32, а нужна UTF-8", "UTF-32")
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return _Encoding("файл в UTF-16, а нужна UTF-8", "UTF-16")
+    head = data[:2000]
+    zeros_even, zeros_odd = head[::2].count(0), head[1::2].count(0)
+    if max(zeros_even, zeros_odd) > len(head) // 8:  # the names of columns alone give more
+        order = "LE" if zeros_odd > zeros_even else "BE"
+        return _Encoding("файл не в UTF-8, похоже на UTF-16", f"UTF-16{order}")
+    return None
+
+
+def _eight_bit_encoding(data: bytes) -> _Encoding | None:
+    """The Russian single-byte encoding in which the bytes spell most like Russian, if any does."""
+    head = data[:100_000]
+    n_foreign = sum(byte > 0x7F for byte in head)
+    n_bytes_cyrillic = 2 * len(_CYRILLIC.findall(head.decode(errors="replace")))
+    if 2 * n_bytes_cyrillic > n_foreign:  # UTF-8 with a few bytes spoilt
+        return None
+    scores = {
+        name: len(_FREQUENT.findall(head.decode(name, errors="replace")))
+        for name in ("Windows-1251", "KOI8-R", "CP866")
+    }
+    best = max(scores, key=scores.__getitem__)
+    if 3 * scores[best] < n_foreign:
+        return None
+    return _Encoding(f"файл не в UTF-8, похоже на {best}", best.upper())
+
+
+def _how_to_convert(name: str, foreign: _Encoding) -> str:
+    if foreign.iconv is None:
+        return ""
+    path = Path(name)
+    target = path.with_name(f"{path.stem}-utf8{path.suffix}")
+    command = f"iconv -f {foreign.iconv} -t UTF-8 {shlex.quote(name)} > {shlex.quote(str(target))}"
+    if path.suffix.lower() in CSV_SUFFIXES:
+        return f"; сохраните его в Excel как «CSV UTF-8» или перекодируйте: {command}"
+    return f"; перекодируйте: {command}"

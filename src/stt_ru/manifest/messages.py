@@ -1,0 +1,57 @@
+"""How names, values and numbers stand in a manifest's messages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LONGEST_VALUE: Final = 60  # characters
+MOST_NAMES: Final = 5  # in one sentence
+
+
+def shown(value: str) -> str:
+    r"""The value on one line: cut if long, what cannot be seen escaped.
+
+    Example:
+        >>> shown("a\u00adb\n")
+        'a\\xadb\\n'
+    """
+    cut = value if len(value) <= LONGEST_VALUE else value[: LONGEST_VALUE - 1] + "…"
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
+        for character in cut
+    )
+
+
+def quoted(value: str) -> str:
+    """The value as `shown`, in «…»."""
+    return f"«{shown(value)}»"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Up to five names, then how many more.
+
+    Example:
+        >>> listed(list("абвгдеж"))
+        '«а», «б», «в», «г», «д» и ещё 2'
+    """
+    more = len(names) - MOST_NAMES
+    named = ", ".join(quoted(name) for name in names[:MOST_NAMES])
+    return f"{named} и ещё {more}" if more > 0 else named
+
+
+def counted(number: int, one: str, few: str, many: str) -> str:
+    """The number with its noun in the right form.
+
+    Example:
+        >>> [counted(n, "ошибка", "ошибки", "ошибок") for n in (1, 3, 11, 21)]
+        ['1 ошибка', '3 ошибки', '11 ошибок', '21 ошибка']
+    """
+    if number % 100 not in range(11, 15):
+        if number % 10 == 1:
+            return f"{number} {one}"
+        if number % 10 in (2, 3, 4):
+            return f"{number} {few}"
+    return f"{number} {many}"
