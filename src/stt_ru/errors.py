@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class SttRuError(Exception):
-    """Something asked for could not be done; ``str(error)`` is a sentence for the user, in Russian."""
+    """Something asked for could not be done; its text is a sentence in Russian for the user."""
 
     exit_code: ClassVar[int] = 1
 
@@ -40,7 +42,9 @@ class MissingExtraError(SttRuError, ImportError):
 
     def __init__(self, feature: str, extra: str) -> None:
         self.extra = extra
-        super().__init__(f'{feature}: нужен необязательный пакет, установите: pip install ".[{extra}]"')
+        super().__init__(
+            f'{feature}: нужен необязательный пакет, установите: pip install ".[{extra}]"'
+        )
 
 
 class AudioError(SttRuError):

@@ -1,6 +1,7 @@
 """Text as it is compared: lower-case words of letters and digits, «ё» as «е», nothing else.
 
-The rules are frozen under `NORMALIZER`: a change that can move a published figure takes a new version.
+The rules are frozen under `NORMALIZER`: a change that can move a published figure takes a new
+version.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ class _WordCharacters(_CharacterMap):
 _WITHOUT_INVISIBLE = _WithoutInvisible()
 _WORD_CHARACTERS = _WordCharacters()
 
-# Nearly every text is of these alone, and one substitution does for it what the rules do one by one.
+# Nearly every text is of these alone, and one substitution does for it what the rules do one by
+# one.
 _COMMON = re.compile(r"[\x20-\x7e\s«»–—…№А-яЁё]*")
 _NOT_WORDS = re.compile(r"[^0-9a-zа-я]+")
 
@@ -57,10 +59,10 @@ _MIXED_SCRIPTS = re.compile(r"[а-я][a-z]|[a-z][а-я]")
 def normalize(text: str) -> str:
     """Text reduced to what is compared: words of letters and digits with one space between.
 
-    Invisible characters (Unicode ``Cf``: soft hyphen, zero-width space) are removed, so that they do not
-    split a word; letters are composed (NFC), the combining marks that remain are removed; lower case,
-    «ё» as «е»; everything but letters (``L``) and digits (``N``: «5», also «½», «²», «Ⅷ») is a space.
-    Numbers are not converted. Twice is the same as once.
+    Invisible characters (Unicode ``Cf``: soft hyphen, zero-width space) are removed, so that they
+    do not split a word; letters are composed (NFC), the combining marks that remain are removed;
+    lower case, «ё» as «е»; everything but letters (``L``) and digits (``N``: «5», also «½», «²»,
+    «Ⅷ») is a space. Numbers are not converted. Twice is the same as once.
 
     Example:
         >>> normalize("Ёлка, кто-то   сказал: «15 мину\u0301т»!")
@@ -89,7 +91,7 @@ def has_digits(text: str) -> bool:
 
 
 def has_mixed_scripts(normalized: str) -> bool:
-    """Whether a Latin letter touches a Cyrillic one inside a word, as in «cтол» typed with a Latin «c».
+    """Whether a Latin letter touches a Cyrillic one inside a word, as in «cтол» with a Latin «c».
 
     Args:
         normalized: The text after `normalize`.

@@ -1,13 +1,15 @@
-"""What an evaluation found, as data: a result a manifest row, a report a model, and its signature."""
+"""What an evaluation found, as data: a result a manifest row, a report a model."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stt_ru.normalize import has_digits
-from stt_ru.scoring import ErrorCounts, Score
+from stt_ru.scoring import Score, total_score
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,8 +23,8 @@ class FileResult:
         hypothesis: The recognised text as the model wrote it; None when the row failed.
         score: Word and character errors after normalisation; None when the row failed.
         duration: Seconds of audio decoded; None when unknown.
-        seconds: Wall seconds of decoding and recognising the recording, shared by its rows; None when it
-            failed.
+        seconds: Wall seconds of decoding and recognising the recording, shared by its rows; None
+            when it failed.
         error: Why the row failed, a sentence in Russian; None when it did not.
         extra: The manifest's other columns.
     """
@@ -63,7 +65,7 @@ class FileResult:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Everything that can move a report's figures, as ordered fields; equal ones mean comparable figures."""
+    """Everything that can move a report's figures; equal ones mean comparable figures."""
 
     fields: Mapping[str, str]
 
@@ -104,21 +106,21 @@ class ModelReport:
     @property
     def score(self) -> Score:
         """Errors of all recognised rows together."""
-        return total_score(self.results)
+        return total_score(result.score for result in self.results if result.score is not None)
 
     @property
     def wer(self) -> float | None:
-        """Word errors over reference words of the recognised rows, a fraction; None without words."""
+        """Word errors over reference words of the recognised rows; None without words."""
         return self.score.words.rate
 
     @property
     def cer(self) -> float | None:
-        """Character errors over reference characters of the recognised rows; None without characters."""
+        """Character errors over characters of the recognised rows; None without characters."""
         return self.score.chars.rate
 
     @property
     def speed(self) -> float | None:
-        """Seconds of audio a wall second; None when nothing was recognised or durations are unknown."""
+        """Seconds of audio a wall second; None when durations are unknown or nothing was done."""
         return self.audio_s / self.wall_s if self.audio_s and self.wall_s else None
 
     @property
@@ -137,21 +139,3 @@ class ModelReport:
     def digits_mismatch(self) -> int:
         """Rows in which figures stand only in the reference or only in the hypothesis."""
         return sum(result.digits_mismatch for result in self.results)
-
-
-def total_score(results: Sequence[FileResult]) -> Score:
-    """Sum of the scores of the rows that were recognised."""
-    scores = [result.score for result in results if result.score is not None]
-    words = [score.words for score in scores]
-    chars = [score.chars for score in scores]
-    return Score(
-        type(words[0])(
-            sum(counts.substitutions for counts in words),
-            sum(counts.deletions for counts in words),
-            sum(counts.insertions for counts in words),
-            sum(counts.length for counts in words),
-        ),
-        ErrorCounts(
-            sum(counts.errors for counts in chars), sum(counts.length for counts in chars)
-        ),
-    ) if scores else Score()

@@ -1,23 +1,25 @@
-"""Edit counts of words and of characters: how many errors separate a hypothesis from its reference."""
+"""Edit counts of words and characters: how far a hypothesis is from its reference."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from rapidfuzz.distance import Levenshtein
+from rapidfuzz.distance import Editop, Levenshtein
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Sequence
 
 EDIT_SPLIT: Final = "rapidfuzz"
 """The tie rule that splits errors into kinds; part of every report's signature."""
 
 LONG_TEXT: Final = 2_000
-"""Characters from which a hint on the distance pays for itself: without one the time grows with length²."""
+"""Characters from which a hint pays for itself: without one the time grows with length²."""
 
 
 @dataclass(frozen=True, slots=True)
 class EditCounts:
-    """Edits of a shortest script from a reference of ``length`` tokens to its hypothesis; they add up."""
+    """Edits of a shortest script from a reference of ``length`` tokens; they add up."""
 
     substitutions: int = 0
     deletions: int = 0
@@ -45,7 +47,7 @@ class EditCounts:
 
 @dataclass(frozen=True, slots=True)
 class ErrorCounts:
-    """Errors against a reference of ``length`` tokens, without their kinds; they add up."""
+    """Errors against a reference of ``length`` tokens, without their kinds."""
 
     errors: int = 0
     length: int = 0
@@ -55,9 +57,6 @@ class ErrorCounts:
         """Errors over the length, from 0 and possibly above 1; None when the reference is empty."""
         return self.errors / self.length if self.length else None
 
-    def __add__(self, other: ErrorCounts) -> ErrorCounts:
-        return ErrorCounts(self.errors + other.errors, self.length + other.length)
-
 
 @dataclass(frozen=True, slots=True)
 class Score:
@@ -65,9 +64,6 @@ class Score:
 
     words: EditCounts = EditCounts()
     chars: ErrorCounts = ErrorCounts()
-
-    def __add__(self, other: Score) -> Score:
-        return Score(self.words + other.words, self.chars + other.chars)
 
 
 def count_edits(reference: Sequence[Hashable], hypothesis: Sequence[Hashable]) -> EditCounts:
@@ -93,7 +89,7 @@ def count_edits(reference: Sequence[Hashable], hypothesis: Sequence[Hashable]) -
         >>> count_edits("", "шум").rate is None  # silence, hallucinated text
         True
     """
-    # RapidFuzz compares tokens by hash alone, and hash(-1) == hash(-2): our own numbers cannot clash.
+    # RapidFuzz compares tokens by hash alone, and hash(-1) == hash(-2): our numbers never clash.
     numbers: dict[Hashable, int] = {}
     number = numbers.setdefault
     operations = Levenshtein.editops(
@@ -119,8 +115,8 @@ chars=ErrorCounts(errors=1, length=7))
     if reference == hypothesis:
         return Score(EditCounts(length=len(reference_words)), ErrorCounts(0, len(reference)))
     hypothesis_words = hypothesis.split()
-    # A hint tells RapidFuzz how wide a band of the matrix to try first; it widens the band while the
-    # distance does not fit, so that the operations and the distance stay the same.
+    # A hint tells RapidFuzz how wide a band of the matrix to try first; it widens the band while
+    # the distance does not fit, so that the operations and the distance stay the same.
     word_hint = char_hint = None
     is_long = len(reference) > LONG_TEXT and len(hypothesis) > LONG_TEXT
     if is_long:
@@ -137,25 +133,38 @@ chars=ErrorCounts(errors=1, length=7))
     )
 
 
-_Operation = tuple[str, int, int]  # tag, position in the reference, position in the hypothesis
+def total_score(scores: Iterable[Score]) -> Score:
+    """Sum of the counts of many pairs, to ask the corpus' rates of; an empty one for no scores."""
+    substitutions = deletions = insertions = words = char_errors = chars = 0
+    for score in scores:
+        substitutions += score.words.substitutions
+        deletions += score.words.deletions
+        insertions += score.words.insertions
+        words += score.words.length
+        char_errors += score.chars.errors
+        chars += score.chars.length
+    return Score(
+        EditCounts(substitutions, deletions, insertions, words), ErrorCounts(char_errors, chars)
+    )
 
 
-def _count(operations: list[_Operation], n_reference: int, n_hypothesis: int) -> EditCounts:
-    substitutions = [tag for tag, _, _ in operations].count("replace")
+def _count(operations: list[Editop], n_reference: int, n_hypothesis: int) -> EditCounts:
+    substitutions = [operation.tag for operation in operations].count("replace")
     # deletions + insertions = the other operations; insertions - deletions = M - N.
     others = len(operations) - substitutions
     insertions = (others + n_hypothesis - n_reference) // 2
     return EditCounts(substitutions, others - insertions, insertions, n_reference)
 
 
-def _character_bound(
-    operations: list[_Operation], reference: list[str], hypothesis: list[str]
-) -> int:
-    """Upper bound on the character distance: the one of the word alignment, each word with its space."""
+def _character_bound(operations: list[Editop], reference: list[str], hypothesis: list[str]) -> int:
+    """Upper bound on the character distance: that of the word alignment, words with a space."""
     bound = 0
-    for tag, i, j in operations:
-        if tag == "replace":
-            bound += Levenshtein.distance(reference[i], hypothesis[j])
+    for operation in operations:
+        if operation.tag == "insert":
+            bound += len(hypothesis[operation.dest_pos]) + 1
+        elif operation.tag == "delete":
+            bound += len(reference[operation.src_pos]) + 1
         else:
-            bound += len(reference[i] if tag == "delete" else hypothesis[j]) + 1
+            words = reference[operation.src_pos], hypothesis[operation.dest_pos]
+            bound += Levenshtein.distance(*words)
     return bound

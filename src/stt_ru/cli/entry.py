@@ -1,0 +1,58 @@
+"""One run of the command line: the one place where errors become exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from stt_ru.cli.interrupts import Interruption
+from stt_ru.cli.streams import flush_streams, prepare_streams, print_message
+from stt_ru.errors import SttRuError
+
+# Recordings run in parallel by themselves: a numeric library that starts a thread a core in each of
+# them makes them slower. Read by the libraries when they load.
+_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def run() -> int:
+    """Run the command that the arguments name.
+
+    Returns:
+        The exit code: 0 done, 1 something failed, 2 wrong request, 130 Ctrl+C, 143 SIGTERM.
+    """
+    prepare_streams()
+    interruption = Interruption()
+    interruption.listen()
+    for variable in _ONE_THREAD:
+        os.environ.setdefault(variable, "1")
+    try:
+        code = _run_command()
+    except KeyboardInterrupt:
+        code = 130
+    finally:
+        flush_streams()
+    return code if interruption.exit_code is None else interruption.exit_code
+
+
+def _run_command() -> int:
+    import typer
+
+    from stt_ru.cli.app import app
+    from stt_ru.cli.russian import in_russian
+
+    command = typer.main.get_command(app)
+    try:
+        return command.main(prog_name="stt-ru", standalone_mode=False) or 0
+    except typer.TyperException as error:
+        text = in_russian(error)
+        if text:
+            print_message(text)
+        return error.exit_code
+    except SttRuError as error:
+        print_message(f"Ошибка: {error}")
+        return error.exit_code
+    except OSError as error:
+        print_message(f"Ошибка: {error}")
+        return 1
+    finally:
+        sys.stdout.flush()

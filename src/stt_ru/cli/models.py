@@ -1,0 +1,107 @@
+"""What the user meant by ``-m``: a name, a folder, or a recogniser of their own."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stt_ru.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One ``-m``, taken apart; two equal ones are one model.
+
+    Attributes:
+        name: The model's name, or ``module:factory``.
+        folder: Where its files are; None for Hugging Face or inside the package.
+    """
+
+    name: str
+    folder: Path | None = None
+
+    @property
+    def is_factory(self) -> bool:
+        """Whether a recogniser of the user's own is meant, as in ``my_model.py:make``."""
+        return self.folder is None and ":" in self.name
+
+
+def parse_models(values: Sequence[str], model_dir: Path | None) -> list[ModelRequest]:
+    """Take the values of ``-m`` apart, each model once, in their order.
+
+    Raises:
+        UsageError: If one makes no sense.
+    """
+    requests: dict[ModelRequest, None] = {}
+    for value in values:
+        name, equals, folder = value.partition("=")
+        if not name.strip() or (equals and not folder.strip()):
+            raise UsageError(f"-m «{value}»: нужно ИМЯ, ИМЯ=КАТАЛОГ или МОДУЛЬ:ФУНКЦИЯ")
+        requests[ModelRequest(name.strip(), Path(folder) if equals else None)] = None
+    if model_dir is None:
+        return list(requests)
+    if len(requests) > 1:
+        raise UsageError(
+            "--model-dir годится для одной модели; для нескольких пишите -m ИМЯ=КАТАЛОГ у каждой"
+        )
+    (request,) = requests
+    if request.folder is not None:
+        raise UsageError(f"каталог модели {request.name} указан дважды: в -m и в --model-dir")
+    return [ModelRequest(request.name, model_dir)]
+
+
+def labels(requests: Sequence[ModelRequest]) -> list[str]:
+    """Names for the table: those that occur twice show their folders."""
+    times = Counter(request.name for request in requests)
+    return [
+        f"{request.name} ({request.folder or 'Hugging Face'})"
+        if times[request.name] > 1
+        else request.name
+        for request in requests
+    ]
+
+
+def user_factory(name: str) -> Callable[[], Any]:
+    """The function that makes a recogniser of the user's own.
+
+    Args:
+        name: ``module:function``; the module is importable, or a path that ends in ``.py``.
+
+    Raises:
+        UsageError: If there is no such module or function.
+    """
+    module_name, _, function_name = name.rpartition(":")
+    try:
+        if module_name.endswith(".py"):
+            module = _module_from_file(Path(module_name))
+        else:
+            if "" not in sys.path:
+                sys.path.insert(0, "")  # the current folder, as ``python -m`` has it
+            module = importlib.import_module(module_name)
+    except UsageError:
+        raise
+    except Exception as error:
+        raise UsageError(
+            f"-m {name}: модуль {module_name} не загрузился: {type(error).__name__}: {error}"
+        ) from error
+    factory = getattr(module, function_name, None)
+    if not callable(factory):
+        raise UsageError(f"-m {name}: в модуле {module_name} нет функции {function_name}")
+    made: Callable[[], Any] = factory
+    return made
+
+
+def _module_from_file(path: Path) -> Any:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise UsageError(f"-m: нет файла {path}")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module

@@ -1,0 +1,152 @@
+"""Progress on stderr: a bar on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Protocol, Self
+
+from stt_ru.cli.streams import print_message
+from stt_ru.report.table import percent, speed
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+    from rich.progress import TaskID
+
+    from stt_ru.evaluation import Progress
+
+_LINE_EVERY_S: Final = 10.0
+
+
+class ProgressView(Protocol):
+    """A `stt_ru.evaluation.ProgressListener` that is opened and closed."""
+
+    def loading(self, label: str) -> None:
+        """A model is being loaded."""
+        ...
+
+    def advanced(self, progress: Progress) -> None:
+        """A recording is done, or some time has passed."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+
+def progress_view(*, quiet: bool) -> ProgressView:
+    """The view that suits where stderr goes."""
+    if quiet:
+        return _Nothing()
+    if sys.stderr.isatty():
+        return _BarView()
+    return _LinesView()
+
+
+class _Nothing:
+    def loading(self, label: str) -> None:
+        pass
+
+    def advanced(self, progress: Progress) -> None:
+        pass
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        pass
+
+
+class _LinesView(_Nothing):
+    def __init__(self) -> None:
+        self._said_at = 0.0
+
+    def loading(self, label: str) -> None:
+        print_message(f"{label}: загружается")
+        self._said_at = 0.0
+
+    def advanced(self, progress: Progress) -> None:
+        if progress.finished or progress.wall_s - self._said_at >= _LINE_EVERY_S:
+            self._said_at = progress.wall_s
+            print_message(f"{progress.model}: {describe(progress)}")
+
+
+class _BarView(_Nothing):
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn
+
+        self._bar: Bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=None),
+            TextColumn("{task.fields[state]}"),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._task: TaskID | None = None
+
+    def loading(self, label: str) -> None:
+        self._remove()
+        self._task = self._bar.add_task(label, total=None, state="загружается")
+
+    def advanced(self, progress: Progress) -> None:
+        if self._task is None:
+            self._task = self._bar.add_task(progress.model, total=None, state="")
+        self._bar.update(
+            self._task,
+            total=progress.recordings,
+            completed=progress.recordings_done,
+            state=describe(progress),
+        )
+
+    def _remove(self) -> None:
+        if self._task is not None:
+            self._bar.remove_task(self._task)
+            self._task = None
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._bar.stop()
+
+
+def describe(progress: Progress) -> str:
+    """Recordings done, audio done, speed so far, running WER and time left, in one line."""
+    parts = [
+        f"{progress.recordings_done} из {progress.recordings}",
+        f"аудио {progress.audio_s / 60:.1f} мин",
+    ]
+    if progress.audio_s and progress.wall_s:
+        parts.append(speed(progress.audio_s / progress.wall_s))
+    if progress.words.rate is not None:
+        parts.append(f"WER {percent(progress.words.rate)} %")
+    if progress.finished:
+        parts.append(f"за {clock(progress.wall_s)}")
+    elif progress.recordings_done:
+        left = progress.recordings - progress.recordings_done
+        parts.append(f"осталось {clock(progress.wall_s / progress.recordings_done * left)}")
+    return ", ".join(parts)
+
+
+def clock(seconds: float) -> str:
+    """Whole seconds as «0:12» or «1:02:03»."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

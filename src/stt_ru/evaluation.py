@@ -1,0 +1,415 @@
+"""The loop: recognise every recording of a manifest, score its rows, a model after another."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import queue
+import threading
+import time
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Protocol
+
+from stt_ru.errors import SttRuError
+from stt_ru.manifest import Sample, load_manifest
+from stt_ru.normalize import NORMALIZER, has_digits, has_mixed_scripts, normalize
+from stt_ru.report.table import format_table
+from stt_ru.results import FileResult, ModelReport, Signature
+from stt_ru.scoring import EDIT_SPLIT, EditCounts, score_texts
+from stt_ru.transcriber import Recognizer, Transcript
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+__all__ = [
+    "FileResult",
+    "ModelReport",
+    "ModelSource",
+    "Progress",
+    "Sample",
+    "evaluate",
+    "evaluate_models",
+    "format_table",
+    "has_digits",
+    "load_manifest",
+    "normalize",
+]
+
+logger = logging.getLogger(__name__)
+
+_TICK_S = 0.5  # how often a waiting loop wakes, so that Ctrl+C is heard on every system
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSource:
+    """A model that can be loaded when its turn comes.
+
+    Attributes:
+        name: What the user asked for.
+        label: The name for the table.
+        load: Loads it; its exception becomes the report's error.
+        concurrency: Recordings at a time; None for what the recogniser says of itself.
+    """
+
+    name: str
+    label: str
+    load: Callable[[], Recognizer]
+    concurrency: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """Where the loop of one model stands.
+
+    Attributes:
+        model: Its label.
+        recordings_done: Recognised or failed.
+        recordings: All of them.
+        audio_s: Seconds of audio recognised.
+        wall_s: Wall seconds since the loop began.
+        words: Word errors of the rows recognised so far.
+        finished: Whether this is the loop's last word.
+    """
+
+    model: str
+    recordings_done: int
+    recordings: int
+    audio_s: float
+    wall_s: float
+    words: EditCounts
+    finished: bool = False
+
+
+class ProgressListener(Protocol):
+    """Told where the evaluation stands; called in the caller's thread."""
+
+    def loading(self, label: str) -> None:
+        """A model is being loaded."""
+        ...
+
+    def advanced(self, progress: Progress) -> None:
+        """A recording is done, or some time has passed."""
+        ...
+
+
+class _Silent:
+    def loading(self, label: str) -> None:
+        pass
+
+    def advanced(self, progress: Progress) -> None:
+        pass
+
+
+def evaluate_models(
+    sources: Iterable[ModelSource],
+    samples: Sequence[Sample],
+    *,
+    progress: ProgressListener | None = None,
+) -> Iterator[ModelReport]:
+    """Load the models one after another, evaluate each on the samples, and let it go.
+
+    Args:
+        sources: Models in the order of the reports.
+        samples: Manifest rows.
+        progress: Told about every step.
+
+    Yields:
+        A report a model, as soon as it is complete; one that did not load has its ``error`` set.
+    """
+    listener = progress or _Silent()
+    for source in sources:
+        listener.loading(source.label)
+        try:
+            recognizer = _in_background(source.load)
+        except SttRuError as error:
+            yield _not_loaded(source, samples, str(error))
+            continue
+        except Exception as error:
+            logger.debug("model %s did not load", source.name, exc_info=True)
+            yield _not_loaded(source, samples, _sentence(error))
+            continue
+        yield evaluate(
+            recognizer,
+            samples,
+            label=source.label,
+            concurrency=source.concurrency,
+            progress=listener,
+        )
+        del recognizer  # its memory is free before the next one loads
+
+
+def evaluate(
+    recognizer: Recognizer,
+    samples: Sequence[Sample],
+    *,
+    label: str | None = None,
+    concurrency: int | None = None,
+    progress: ProgressListener | None = None,
+) -> ModelReport:
+    """Recognise every recording once and score its rows.
+
+    A recording that fails is a row's error, never an exception of this function.
+
+    Args:
+        recognizer: A `stt_ru.transcriber.Transcriber` or anything that is a `Recognizer`.
+        samples: Manifest rows; rows of one file are one recording.
+        label: The name for the table; None for the recogniser's ``label`` or ``name``.
+        concurrency: Recordings at a time, each in a thread of its own; None for the recogniser's
+            ``concurrency``, or 1 when it has none.
+        progress: Told about every recording.
+
+    Returns:
+        A report with a result a sample, in their order.
+    """
+    listener = progress or _Silent()
+    label = label or str(getattr(recognizer, "label", recognizer.name))
+    recordings = _recordings(samples)
+    threads = concurrency or int(getattr(recognizer, "concurrency", 1))
+    results: list[FileResult | None] = [None] * len(samples)
+    warnings: list[str] = []
+    words = EditCounts()
+    audio_s = 0.0
+    done = 0
+    started = time.perf_counter()
+
+    def state(*, finished: bool = False) -> Progress:
+        return Progress(
+            model=label,
+            recordings_done=done,
+            recordings=len(recordings),
+            audio_s=audio_s,
+            wall_s=time.perf_counter() - started,
+            words=words,
+            finished=finished,
+        )
+
+    listener.advanced(state())
+    for outcome in _recognized(recognizer, recordings, threads):
+        if outcome is None:  # some time has passed
+            listener.advanced(state())
+            continue
+        done += 1
+        rows = outcome.recording.rows
+        is_recognized = False
+        for row, result in zip(rows, _score_rows(outcome, samples), strict=True):
+            results[row] = result
+            if result.score is not None:
+                words += result.score.words
+                is_recognized = True
+        if outcome.transcript is not None:
+            if is_recognized:
+                audio_s += outcome.transcript.duration or 0.0
+            name = samples[rows[0]].audio
+            warnings += [f"{name}: {warning}" for warning in outcome.transcript.warnings]
+        listener.advanced(state())
+    wall_s = time.perf_counter() - started
+    listener.advanced(state(finished=True))
+    complete = [result for result in results if result is not None]
+    assert len(complete) == len(samples), "every recording has an outcome"
+    return ModelReport(
+        model=recognizer.name,
+        label=label,
+        rows=len(samples),
+        results=complete,
+        audio_s=audio_s,
+        wall_s=wall_s,
+        warnings=(
+            *getattr(recognizer, "warnings", ()),
+            *_manifest_warnings(recognizer, samples),
+            *warnings,
+        ),
+        signature=_signature(recognizer, samples),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Recording:
+    """One audio file and the manifest rows about it."""
+
+    path: Path
+    rows: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What came of one recording: a transcript or an error, and the wall seconds it took."""
+
+    recording: _Recording
+    transcript: Transcript | None
+    error: str | None
+    seconds: float
+
+
+def _recordings(samples: Sequence[Sample]) -> list[_Recording]:
+    rows_of: dict[Path, list[int]] = {}
+    resolved: dict[Path, Path] = {}
+    for row, sample in enumerate(samples):
+        path = resolved.get(sample.path)
+        if path is None:  # links and «./» lead to one file; resolving costs a look at the disk
+            path = resolved[sample.path] = sample.path.resolve()
+        rows_of.setdefault(path, []).append(row)
+    return [_Recording(samples[rows[0]].path, rows) for rows in rows_of.values()]
+
+
+def _recognized(
+    recognizer: Recognizer, recordings: Sequence[_Recording], threads: int
+) -> Iterator[_Outcome | None]:
+    """Outcomes as they come; None now and then while nothing does, so that the caller can act.
+
+    The threads are daemons: an interrupted evaluation does not wait for them.
+    """
+    if not recordings:
+        return
+    todo: queue.SimpleQueue[_Recording] = queue.SimpleQueue()
+    # The longest first, so that the last one does not leave cores idle.
+    for recording in sorted(recordings, key=_size, reverse=True) if threads > 1 else recordings:
+        todo.put(recording)
+    outcomes: queue.SimpleQueue[_Outcome] = queue.SimpleQueue()
+    stop = threading.Event()
+
+    def work() -> None:
+        while not stop.is_set():
+            try:
+                recording = todo.get_nowait()
+            except queue.Empty:
+                return
+            outcomes.put(_transcribe(recognizer, recording))
+
+    for number in range(min(threads, len(recordings))):
+        threading.Thread(target=work, name=f"recognizer-{number}", daemon=True).start()
+    try:
+        waiting_for = len(recordings)
+        while waiting_for:
+            try:
+                yield outcomes.get(timeout=_TICK_S)
+            except queue.Empty:
+                yield None
+            else:
+                waiting_for -= 1
+    finally:
+        stop.set()
+
+
+def _size(recording: _Recording) -> int:
+    try:
+        return recording.path.stat().st_size
+    except OSError:
+        return 0  # its turn will tell what is wrong with it
+
+
+def _transcribe(recognizer: Recognizer, recording: _Recording) -> _Outcome:
+    started = time.perf_counter()
+    transcript = error = None
+    try:
+        transcript = recognizer.transcribe(recording.path)
+        if not isinstance(transcript, Transcript):
+            kind = type(transcript).__name__
+            transcript = None
+            error = f"{recognizer.name}.transcribe вернул {kind}, а нужен Transcript"
+    except SttRuError as failure:
+        error = str(failure)
+    except Exception as failure:
+        logger.debug("%s failed", recording.path, exc_info=True)
+        error = _sentence(failure)
+    return _Outcome(recording, transcript, error, time.perf_counter() - started)
+
+
+def _score_rows(outcome: _Outcome, samples: Sequence[Sample]) -> Iterator[FileResult]:
+    transcript = outcome.transcript
+    for row in outcome.recording.rows:
+        sample = samples[row]
+        hypothesis, error = None, outcome.error
+        if transcript is not None:
+            try:
+                hypothesis = transcript.text_of(sample.channel)
+            except SttRuError as failure:
+                error = str(failure)
+        if hypothesis is None:
+            yield FileResult(
+                audio=sample.audio,
+                channel=sample.channel,
+                reference=sample.text,
+                duration=transcript.duration if transcript else None,
+                error=error,
+                extra=sample.extra,
+            )
+            continue
+        assert transcript is not None
+        yield FileResult(
+            audio=sample.audio,
+            channel=sample.channel,
+            reference=sample.text,
+            hypothesis=hypothesis,
+            score=score_texts(normalize(sample.text), normalize(hypothesis)),
+            duration=transcript.duration,
+            seconds=outcome.seconds if transcript.seconds is None else transcript.seconds,
+            extra=sample.extra,
+        )
+
+
+def _manifest_warnings(recognizer: Recognizer, samples: Sequence[Sample]) -> Iterator[str]:
+    settings = getattr(recognizer, "settings", {})
+    if settings.get("channel") == "mono" and any(sample.channel is not None for sample in samples):
+        yield "с --mono эталон каждого канала сравнивается со смесью всех каналов"
+    mixed = sum(has_mixed_scripts(normalize(sample.text)) for sample in samples)
+    if mixed:
+        yield f"латинские буквы внутри русских слов, в эталонах: {mixed}; такие слова не совпадут"
+
+
+def _signature(recognizer: Recognizer, samples: Sequence[Sample]) -> Signature:
+    settings = getattr(recognizer, "settings", {})
+    return Signature(
+        {
+            "model": recognizer.name,
+            **{str(name): str(value) for name, value in settings.items()},
+            "norm": NORMALIZER,
+            "split": EDIT_SPLIT,
+            "empty": "insertions",
+            "rows": str(len(samples)),
+            "refs": references_digest(samples),
+            **{package: version(package) for package in ("stt-ru", "onnx-asr", "onnxruntime")},
+        }
+    )
+
+
+def references_digest(samples: Iterable[Sample]) -> str:
+    """First 12 hex digits of the SHA-256 over the rows: equal digests mean equal questions."""
+    digest = hashlib.sha256()
+    for sample in samples:
+        row = [sample.audio, sample.channel, normalize(sample.text)]
+        digest.update(json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()[:12]
+
+
+def _not_loaded(source: ModelSource, samples: Sequence[Sample], error: str) -> ModelReport:
+    return ModelReport(model=source.name, label=source.label, rows=len(samples), error=error)
+
+
+def _sentence(error: BaseException) -> str:
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _in_background(load: Callable[[], Recognizer]) -> Recognizer:
+    """Call in a thread of its own: a main thread inside foreign code would not hear Ctrl+C."""
+    outcome: queue.SimpleQueue[tuple[Recognizer | None, BaseException | None]] = queue.SimpleQueue()
+
+    def run() -> None:
+        try:
+            outcome.put((load(), None))
+        except BaseException as error:  # noqa: BLE001 - raised again in the caller
+            outcome.put((None, error))
+
+    threading.Thread(target=run, name="model-loader", daemon=True).start()
+    while True:
+        try:
+            recognizer, error = outcome.get(timeout=_TICK_S)
+        except queue.Empty:
+            continue
+        if error is not None:
+            raise error
+        assert recognizer is not None
+        return recognizer

@@ -1,0 +1,342 @@
+"""Models and VAD as onnx-asr loads them: names, folders, weights, devices, plain errors."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, get_args
+
+import onnxruntime
+from onnx_asr.loader import (
+    AsrNames,
+    AsrTypeNames,
+    Manager,
+    create_asr_resolver,
+    create_vad_resolver,
+)
+from onnx_asr.utils import (
+    InvalidModelTypeInConfigError,
+    MoreThanOneModelFileFoundError,
+)
+
+from stt_ru.errors import ModelLoadError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+    from onnx_asr.resolver import Resolver
+
+    from stt_ru.segmentation import VoiceDetector
+
+EMBEDDED_MODEL: Final = "tiny-ru"
+"""The model inside the package; for trying the tool, not for work."""
+
+_EMBEDDED_TYPE: Final = "nemo-conformer-ctc"
+VAD_FILE: Final = "silero_vad.onnx"
+
+Device = Literal["auto", "cpu", "cuda", "coreml", "directml"]
+
+_PROVIDERS: Final[dict[str, str]] = {
+    "cpu": "CPUExecutionProvider",
+    "cuda": "CUDAExecutionProvider",
+    "coreml": "CoreMLExecutionProvider",
+    "directml": "DmlExecutionProvider",
+}
+_PROVIDER_HINTS: Final[dict[str, str]] = {
+    "cuda": "поставьте onnxruntime-gpu вместо onnxruntime и драйвер NVIDIA",
+    "coreml": "CoreML есть только на macOS",
+    "directml": "поставьте onnxruntime-directml вместо onnxruntime (только Windows)",
+}
+
+
+class SpeechModel(Protocol):
+    """The part of onnx-asr's adapter that is used."""
+
+    def recognize(
+        self, waveform: list[str | Path | NDArray[np.float32]], *, language: str | None = None
+    ) -> list[str]:
+        """Texts of a batch of waveforms, each of shape (n,) at 16 kHz."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedModel:
+    """A model in memory and what there is to say about it.
+
+    Attributes:
+        adapter: Recognises batches of waveforms.
+        weights: First 12 hex digits of the SHA-256 over the model's files.
+        quantization: What was found, e.g. ``int8``; None for full weights.
+        provider: ONNX Runtime's first provider, e.g. ``CPUExecutionProvider``.
+        warnings: Sentences in Russian.
+    """
+
+    adapter: SpeechModel
+    weights: str
+    quantization: str | None
+    provider: str
+    warnings: tuple[str, ...]
+
+
+def known_models() -> tuple[str, ...]:
+    """Names that can be asked for without a folder."""
+    return (EMBEDDED_MODEL, *get_args(AsrNames))
+
+
+def check_model_name(name: str, *, has_folder: bool) -> None:
+    """Refuse a name that nothing can be loaded by.
+
+    A name with «/» is one of Hugging Face and is checked when it is loaded.
+
+    Raises:
+        UsageError: With the nearest known names.
+    """
+    names = known_models()
+    types = get_args(AsrTypeNames)
+    if "/" in name or name in names or (has_folder and name in types):
+        return
+    if name in types:
+        raise UsageError(
+            f"«{name}» – вид модели, а не модель: укажите каталог с её файлами, -m {name}=КАТАЛОГ"
+        )
+    candidates = (*names, *types) if has_folder else names
+    near = difflib.get_close_matches(name, candidates, n=3, cutoff=0.5)
+    hint = f"похожие: {', '.join(near)}; все" if near else "известные"
+    raise UsageError(f"нет модели «{name}»; {hint}: {', '.join(candidates)}")
+
+
+def providers_for(device: str) -> list[str]:
+    """ONNX Runtime providers for a device, best first.
+
+    ``auto`` is CUDA or DirectML where the installed onnxruntime has it, else the CPU.
+
+    Raises:
+        UsageError: If the installed onnxruntime has no such provider.
+    """
+    available = onnxruntime.get_available_providers()
+    cpu = _PROVIDERS["cpu"]
+    if device == "auto":
+        accelerators = (_PROVIDERS["cuda"], _PROVIDERS["directml"])
+        return [*(name for name in accelerators if name in available), cpu]
+    if device not in _PROVIDERS:
+        raise UsageError(f"нет устройства «{device}»; есть: {', '.join(get_args(Device))}")
+    provider = _PROVIDERS[device]
+    if provider not in available:
+        raise UsageError(
+            f"устройство {device} недоступно: в установленном onnxruntime нет {provider}; "
+            f"{_PROVIDER_HINTS[device]}, или возьмите --device cpu"
+        )
+    return [provider] if provider == cpu else [provider, cpu]
+
+
+def session_options(intra_op_threads: int) -> onnxruntime.SessionOptions:
+    """Options for a session that shares the processor with others.
+
+    Args:
+        intra_op_threads: Threads inside one run.
+    """
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = intra_op_threads
+    options.inter_op_num_threads = 1
+    # A plan of memory is kept for each new input length, and lengths hardly repeat.
+    options.enable_mem_pattern = False
+    if intra_op_threads == 1:
+        return options
+    # Threads that spin while they wait take the processor from the decoders and the VAD.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return options
+
+
+def load_model(
+    name: str,
+    *,
+    folder: Path | None,
+    quantization: str | None,
+    providers: Sequence[str],
+    intra_op_threads: int,
+    offline: bool,
+) -> LoadedModel:
+    """Load a model by its name from Hugging Face's cache, the network, or a folder.
+
+    Raises:
+        UsageError: If there is no such name.
+        ModelLoadError: If its files are absent, incomplete or broken, with what to do.
+    """
+    check_model_name(name, has_folder=folder is not None)
+    asr_name = name
+    if name == EMBEDDED_MODEL:
+        if folder is None:
+            folder, quantization = _embedded_folder(), None
+        asr_name = _EMBEDDED_TYPE
+    elif folder is not None:
+        _check_folder(name, folder)
+    warnings: list[str] = []
+    resolver = _resolver(asr_name, name, folder, offline=offline)
+    try:
+        model_files = resolver.resolve_model(quantization=quantization)
+    except MoreThanOneModelFileFoundError as error:
+        raise ModelLoadError(
+            f"модель {name}: в каталоге несколько подходящих файлов: {error}"
+        ) from error
+    except FileNotFoundError as error:
+        if quantization is None:
+            raise _files_missing(name, resolver, folder, (None,), offline=offline) from error
+        try:
+            model_files = resolver.resolve_model(quantization=None)
+        except FileNotFoundError as second:
+            tried = (quantization, None)
+            raise _files_missing(name, resolver, folder, tried, offline=offline) from second
+        warnings.append(f"весов {quantization} у модели {name} нет, взяты полные")
+        quantization = None
+    except Exception as error:
+        raise _no_download(f"модель {name}", error, f"-m {name}=КАТАЛОГ") from error
+    try:
+        manager = Manager(session_options(intra_op_threads), list(providers))
+        # What has just been found is on the disk: the second look needs no network.
+        adapter: Any = manager.create_asr(asr_name, folder, quantization=quantization, offline=True)
+    except Exception as error:
+        raise ModelLoadError(
+            f"модель {name} не загрузилась, файлы могут быть повреждены или не от неё: "
+            f"{_first_line(error)}"
+        ) from error
+    return LoadedModel(
+        adapter=adapter,
+        weights=_digest(model_files.values()),
+        quantization=quantization,
+        provider=providers[0],
+        warnings=tuple(warnings),
+    )
+
+
+def load_vad(folder: Path | None, *, offline: bool) -> VoiceDetector:
+    """Load Silero VAD from a folder or from Hugging Face.
+
+    Raises:
+        ModelLoadError: If it cannot be had, with what to do.
+    """
+    try:
+        resolver = create_vad_resolver("silero", folder, offline=offline or None)
+        resolver.resolve_model()
+    except FileNotFoundError as error:
+        where = folder if folder is not None else _hub_folder("silero")
+        raise ModelLoadError(f"нет файла VAD {VAD_FILE} в {where}; {vad_advice()}") from error
+    except Exception as error:
+        raise ModelLoadError(
+            f"VAD Silero не скачался: {_first_line(error)}; {vad_advice()}"
+        ) from error
+    options = session_options(intra_op_threads=1)
+    try:
+        manager = Manager()
+        detector: Any = manager.create_vad(
+            "silero",
+            folder,
+            offline=True,
+            config={"sess_options": options, "providers": [_PROVIDERS["cpu"]]},
+        )
+    except Exception as error:
+        raise ModelLoadError(f"VAD Silero не загрузился: {_first_line(error)}") from error
+    checked: VoiceDetector = detector
+    return checked
+
+
+def vad_advice() -> str:
+    """What to do when there is no VAD."""
+    return (
+        f"положите файл {VAD_FILE} (репозиторий istupakov/silero-vad-onnx на Hugging Face) "
+        "в каталог и укажите --vad-dir КАТАЛОГ"
+    )
+
+
+def _embedded_folder() -> Path:
+    return Path(str(files("stt_ru"))) / "models" / "tiny_ru"
+
+
+def _check_folder(name: str, folder: Path) -> None:
+    if not folder.exists():
+        raise ModelLoadError(
+            f"модель {name}: нет каталога {folder}; укажите каталог с файлами модели"
+        )
+    if not folder.is_dir():
+        raise ModelLoadError(
+            f"модель {name}: {folder} – не каталог; укажите каталог, в котором лежат её файлы"
+        )
+
+
+def _resolver(asr_name: str, name: str, folder: Path | None, *, offline: bool) -> Resolver[Any]:
+    try:
+        return create_asr_resolver(asr_name, folder, offline=offline or None)
+    except FileNotFoundError as error:
+        where = folder if folder is not None else _hub_folder(name)
+        raise ModelLoadError(
+            f"модель {name}: нет config.json в {where}; {_without_network(name, offline=offline)}"
+        ) from error
+    except InvalidModelTypeInConfigError as error:
+        raise ModelLoadError(
+            f"модель {name}: onnx-asr не знает такой вид модели ({error}); "
+            f"виды: {', '.join(get_args(AsrTypeNames))}"
+        ) from error
+    except Exception as error:
+        raise _no_download(f"модель {name}", error, f"-m {name}=КАТАЛОГ") from error
+
+
+def _files_missing(
+    name: str,
+    resolver: Resolver[Any],
+    folder: Path | None,
+    quantizations: Sequence[str | None],
+    *,
+    offline: bool,
+) -> ModelLoadError:
+    wanted = " или ".join(
+        ", ".join(sorted(set(resolver.model_type._get_model_files(quantization).values())))
+        for quantization in quantizations
+    )
+    if folder is not None:
+        return ModelLoadError(
+            f"модель {name}: в каталоге {folder} нет её файлов; нужны {wanted} "
+            "(«?» – любой знак, «*» – любые)"
+        )
+    return ModelLoadError(
+        f"модели {name} нет: искали {wanted} в {_hub_folder(name)}; "
+        f"{_without_network(name, offline=offline)}"
+    )
+
+
+def _without_network(name: str, *, offline: bool) -> str:
+    folder = f"положите файлы модели в каталог и укажите -m {name}=КАТАЛОГ"
+    return f"уберите --offline, чтобы скачать её, или {folder}" if offline else folder
+
+
+def _no_download(what: str, error: Exception, option: str) -> ModelLoadError:
+    return ModelLoadError(
+        f"{what} не скачалась с Hugging Face: {_first_line(error)}; проверьте имя и сеть "
+        f"или укажите каталог с файлами: {option}"
+    )
+
+
+def _hub_folder(name: str) -> Path:
+    from huggingface_hub.constants import HF_HUB_CACHE  # the network's client: only for a message
+    from onnx_asr.resolver import model_repos
+
+    repo = model_repos.get(name, name)
+    return Path(HF_HUB_CACHE) / f"models--{repo.replace('/', '--')}"
+
+
+def _digest(paths: Any) -> str:
+    digest = hashlib.sha256()
+    for path in sorted({Path(path) for path in paths}):
+        data = sorted(path.parent.glob(f"{path.stem}.onnx?data"))  # weights kept beside the graph
+        for file in (path, *data):
+            with file.open("rb") as stream:
+                digest.update(hashlib.file_digest(stream, "sha256").digest())
+    return digest.hexdigest()[:12]
+
+
+def _first_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__

@@ -1,0 +1,1 @@
+"""Reports: each module turns results into text, or text into a file."""

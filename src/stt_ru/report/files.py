@@ -1,0 +1,101 @@
+"""Report files: refused early when they cannot be written, replaced in one step when they can."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from typing import TYPE_CHECKING, Final
+
+from stt_ru.errors import ReportError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+_REASONS: Final = {
+    "ENOSPC": "на диске нет места",
+    "EDQUOT": "исчерпана квота",
+    "EACCES": "нет прав",
+    "EPERM": "нет прав",
+    "EROFS": "диск только для чтения",
+    "ENAMETOOLONG": "слишком длинное имя",
+    "ENOTDIR": "часть пути – не каталог",
+    "ELOOP": "ссылка ведёт сама на себя",
+}
+
+
+def check_target(target: Path, *, suffixes: tuple[str, ...] = (".json",)) -> None:
+    """Make sure, by trying, that a report can be written there; the file itself is not touched.
+
+    Folders are not created: a mistyped path should not become one.
+
+    Raises:
+        UsageError: Saying why it cannot.
+    """
+    if target.suffix.lower() not in suffixes:
+        raise UsageError(f"отчёт {target}: имя файла должно кончаться на {' или '.join(suffixes)}")
+    try:
+        mode = target.stat().st_mode
+    except FileNotFoundError:
+        mode = None
+    except OSError as error:
+        raise UsageError(f"отчёт {target} не записать: {reason(error)}") from error
+    if mode is not None and stat.S_ISDIR(mode):
+        raise UsageError(f"отчёт {target}: это каталог, а нужно имя файла")
+    if mode is not None and not stat.S_ISREG(mode):
+        raise UsageError(f"отчёт {target}: это не обычный файл")
+    place = _real(target)
+    if not place.parent.is_dir():
+        raise UsageError(f"отчёт {target}: нет каталога {place.parent}; создайте его")
+    try:
+        trial = _temporary(place)
+        descriptor = os.open(trial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    except OSError as error:
+        raise UsageError(f"отчёт {target} не записать: {reason(error)}") from error
+    os.close(descriptor)
+    trial.unlink()
+
+
+def write_report(target: Path, pieces: Iterable[str]) -> None:
+    """Write a file so that a crash at any moment leaves the old one or the new one, never a part.
+
+    Raises:
+        ReportError: If it cannot be written; the old file is as it was.
+    """
+    place = _real(target)
+    temporary = _temporary(place)
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        # A file name that is no valid UTF-8 is kept as a JSON escape.
+        with open(  # noqa: PTH123 - a descriptor
+            descriptor, "w", encoding="utf-8", errors="backslashreplace", newline="\n"
+        ) as stream:
+            stream.writelines(pieces)
+            stream.flush()
+            os.fsync(descriptor)
+        with contextlib.suppress(OSError):  # not there yet, or not ours to change
+            temporary.chmod(stat.S_IMODE(place.stat().st_mode))
+        temporary.replace(place)
+    except OSError as error:
+        raise ReportError(f"отчёт {target} не записан: {reason(error)}") from error
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+
+
+def reason(error: OSError) -> str:
+    """Why a file cannot be written, in Russian where the cause is a common one."""
+    if error.errno is None:
+        return str(error)
+    return _REASONS.get(errno.errorcode.get(error.errno, ""), os.strerror(error.errno))
+
+
+def _real(target: Path) -> Path:
+    """Where the bytes go: a link stays a link."""
+    return target.resolve() if target.is_symlink() else target
+
+
+def _temporary(place: Path) -> Path:
+    return place.with_name(f".{place.name[:100]}.{os.getpid()}.tmp")

@@ -1,0 +1,47 @@
+"""The table of models a person reads first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stt_ru.results import ModelReport
+
+COLUMNS: Final = ("Модель", "WER, %", "CER, %", "Скорость", "Записей", "Ошибок")
+
+NOT_LOADED: Final = "не загружена"
+_NO_FIGURE: Final = "-"  # the model did not load: nothing was measured
+_NO_DENOMINATOR: Final = "–"  # measured, but there is nothing to divide by
+
+
+def format_table(reports: Sequence[ModelReport]) -> str:
+    """The table of the reports, a line a model in their order, without a line break at the end.
+
+    Rates are percents with one decimal, of the sums over all recognised rows; speed is seconds of
+    audio a wall second. «–» stands where there is no denominator, «-» where the model did not load.
+    """
+    lines = [COLUMNS, *(_cells(report) for report in reports)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(COLUMNS))]
+    return "\n".join(
+        "  ".join([line[0].ljust(widths[0]), *(map(str.rjust, line[1:], widths[1:]))]).rstrip()
+        for line in lines
+    )
+
+
+def percent(rate: float | None) -> str:
+    """A fraction as percents with one decimal, or «–» for none."""
+    return _NO_DENOMINATOR if rate is None else f"{100 * rate:.1f}"
+
+
+def speed(times: float | None) -> str:
+    """Seconds of audio a second, e.g. «49.8x», or «–» for none."""
+    return _NO_DENOMINATOR if times is None else f"{times:.1f}x"
+
+
+def _cells(report: ModelReport) -> tuple[str, ...]:
+    counts = (str(report.files), str(report.failed))
+    if report.error is not None:
+        return (f"{report.label} ({NOT_LOADED})", _NO_FIGURE, _NO_FIGURE, _NO_FIGURE, *counts)
+    return (report.label, percent(report.wer), percent(report.cer), speed(report.speed), *counts)
