@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
-from rapidfuzz.distance import Editop, Levenshtein
+from rapidfuzz.distance import Levenshtein
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
@@ -60,7 +60,7 @@ class ErrorCounts:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Word and character errors of one pair of texts; scores add up to the corpus' own."""
+    """Word and character errors of one pair of texts."""
 
     words: EditCounts = EditCounts()
     chars: ErrorCounts = ErrorCounts()
@@ -92,10 +92,10 @@ def count_edits(reference: Sequence[Hashable], hypothesis: Sequence[Hashable]) -
     # RapidFuzz compares tokens by hash alone, and hash(-1) == hash(-2): our numbers never clash.
     numbers: dict[Hashable, int] = {}
     number = numbers.setdefault
-    operations = Levenshtein.editops(
+    operations = _operations(
         [number(token, len(numbers)) for token in reference],
         [number(token, len(numbers)) for token in hypothesis],
-    ).as_list()
+    )
     return _count(operations, len(reference), len(hypothesis))
 
 
@@ -121,9 +121,7 @@ chars=ErrorCounts(errors=1, length=7))
     is_long = len(reference) > LONG_TEXT and len(hypothesis) > LONG_TEXT
     if is_long:
         word_hint = len(reference_words) // 8
-    operations = Levenshtein.editops(
-        reference_words, hypothesis_words, score_hint=word_hint
-    ).as_list()
+    operations = _operations(reference_words, hypothesis_words, word_hint)
     if is_long:
         char_hint = _character_bound(operations, reference_words, hypothesis_words)
     char_errors = Levenshtein.distance(reference, hypothesis, score_hint=char_hint)
@@ -148,23 +146,32 @@ def total_score(scores: Iterable[Score]) -> Score:
     )
 
 
-def _count(operations: list[Editop], n_reference: int, n_hypothesis: int) -> EditCounts:
-    substitutions = [operation.tag for operation in operations].count("replace")
+_Operation: TypeAlias = tuple[str, int, int]  # kind, position in the reference, in the hypothesis
+
+
+def _operations(
+    reference: Sequence[Hashable], hypothesis: Sequence[Hashable], hint: int | None = None
+) -> list[_Operation]:
+    operations = Levenshtein.editops(reference, hypothesis, score_hint=hint)
+    return cast("list[_Operation]", operations.as_list())  # the stubs say Editop, and it is a tuple
+
+
+def _count(operations: list[_Operation], n_reference: int, n_hypothesis: int) -> EditCounts:
+    substitutions = [tag for tag, _, _ in operations].count("replace")
     # deletions + insertions = the other operations; insertions - deletions = M - N.
     others = len(operations) - substitutions
     insertions = (others + n_hypothesis - n_reference) // 2
     return EditCounts(substitutions, others - insertions, insertions, n_reference)
 
 
-def _character_bound(operations: list[Editop], reference: list[str], hypothesis: list[str]) -> int:
+def _character_bound(
+    operations: list[_Operation], reference: list[str], hypothesis: list[str]
+) -> int:
     """Upper bound on the character distance: that of the word alignment, words with a space."""
     bound = 0
-    for operation in operations:
-        if operation.tag == "insert":
-            bound += len(hypothesis[operation.dest_pos]) + 1
-        elif operation.tag == "delete":
-            bound += len(reference[operation.src_pos]) + 1
+    for tag, i, j in operations:
+        if tag == "replace":
+            bound += Levenshtein.distance(reference[i], hypothesis[j])
         else:
-            words = reference[operation.src_pos], hypothesis[operation.dest_pos]
-            bound += Levenshtein.distance(*words)
+            bound += len(reference[i] if tag == "delete" else hypothesis[j]) + 1
     return bound
