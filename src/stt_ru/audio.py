@@ -367,12 +367,14 @@ def _open_source(file: FileIO, suffix: str) -> _Source:
     except sf.LibsndfileError as error:
         reason = error.error_string
     head = _bytes_at(file, 0, 4096)
-    media = _media_format(head, suffix)
+    media = next((name for at, mark, name in _MEDIA_MARKS if head.startswith(mark, at)), None)
     if media is None and (text := _text_start(head)) is not None:
         raise AudioError(f"это текст, а не звук: «{text}»")
     try:
         import av  # noqa: F401  # optional and heavy; _AvSource uses it
     except ImportError as error:
+        if media is None and suffix.lower() in _MEDIA_SUFFIXES:
+            media = suffix[1:].upper()
         if media is not None:
             raise MissingExtraError(f"формат {media}", "media") from error
         raise AudioError(
@@ -431,17 +433,20 @@ class _SndfileSource:
         return _SoundFile(view or _View(self._file))
 
     def read(self) -> Frames:
-        buffer = np.empty((self._n_read, self.channels), np.float32)
         if self._is_cut:
-            return buffer[:0]
-        if self._sound.format == "FLAC":
-            buffer.fill(np.nan)
+            return np.empty((0, self.channels), np.float32)
+        # Asked for more than the header promises, FLAC decodes it all and libsndfile drops it; the
+        # position in the file then no longer tells that something is left.
+        n_left = self._sound.frames - self._n_frames
+        n_read = min(self._n_read, max(1, n_left))
+        buffer = np.full((n_read, self.channels), np.nan, np.float32)
         try:
-            frames: Frames = self._sound.read(self._n_read, out=buffer)
+            frames: Frames = self._sound.read(n_read, out=buffer)
         except sf.LibsndfileError as error:
-            # Only FLAC fails in the middle. What was decoded before is no longer NaN.
-            frames = buffer[: int(np.argmax(np.isnan(buffer[:, 0])))]
-            self._is_cut = self._sound.format == "FLAC" and self._file.tell() >= self._size
+            # In practice only FLAC fails in the middle. What was decoded before is no longer NaN.
+            is_missing = np.isnan(buffer[:, 0])
+            frames = buffer[: int(is_missing.argmax()) if is_missing.any() else None]
+            self._is_cut = self._file.tell() >= self._size
             if not self._is_cut:
                 at_s = (self._n_frames + len(frames)) / self.sample_rate
                 raise AudioError(
@@ -460,7 +465,8 @@ class _SndfileSource:
                 f"файл оборван: у записи нет конца, прочитано {decoded_s:.1f} с, "
                 "а сколько было, неизвестно"
             )
-        yield from self._tail_warnings(decoded_s)
+        else:
+            yield from self._tail_warnings(decoded_s)
 
     def _promised_s(self, decoded_s: float) -> float | None:
         """Length that the header promises, None when it does not say."""
@@ -740,14 +746,6 @@ def _has_last_ogg_page(file: FileIO) -> bool:
     tail = _bytes_at(file, max(0, size - 0x1_0000), 0x1_0000)  # a page is shorter than 64 KB
     page = tail.rfind(b"OggS")
     return page >= 0 and len(tail) > page + 5 and bool(tail[page + 5] & 4)
-
-
-def _media_format(head: bytes, suffix: str) -> str | None:
-    """Name of a format that only PyAV reads, by its first bytes, else by the file's suffix."""
-    for at, mark, name in _MEDIA_MARKS:
-        if head[at:].startswith(mark):
-            return name
-    return suffix[1:].upper() if suffix.lower() in _MEDIA_SUFFIXES else None
 
 
 def _text_start(head: bytes) -> str | None:
