@@ -61,3 +61,7 @@ class TranscriptionError(SttRuError):
 
 class ReportError(SttRuError):
     """A report cannot be written or read."""
+
+
+class StreamingError(SttRuError, RuntimeError):
+    """A streaming model failed or was misused; raised in the reader, with the cause chained."""
