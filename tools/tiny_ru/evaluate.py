@@ -1,0 +1,236 @@
+"""Measure the embedded models on what they were not trained on.
+
+Every set is made anew from fixed seeds: sentences of the grammar's test part, prompts of the test
+part, sixty sentences written by hand. Rates are over all words of a set; the interval is the 95 %
+percentile bootstrap over utterances. The sets that ``train.py`` watches are others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import grammar
+import numpy as np
+import onnx_asr
+import soundfile as sf
+import soxr
+import voices
+from grammar import normalize, sentences
+from make_data import ESPEAK_DATA, ESPEAK_LIBRARY, held_out_texts
+from numpy.typing import NDArray
+from prompts import load_prompts, part_of_prompt
+from scoring import character_errors, word_errors
+
+SEED = 2026
+RESAMPLES = 2000
+Waveform = NDArray[np.float32]
+Recognize = Callable[[Waveform], str]
+
+
+@dataclass(frozen=True, slots=True)
+class TestSet:
+    """Utterances that are reported in one row.
+
+    Attributes:
+        title: Name of the row.
+        items: Audio at 16 kHz and what is said.
+    """
+
+    title: str
+    items: list[tuple[Waveform, str]]
+
+
+def rate_with_interval(counts: list[tuple[int, int]]) -> tuple[float, float, float]:
+    """Percent of errors of (errors, length) pairs and its 95 % bootstrap interval."""
+    table = np.array(counts)
+    draws = np.random.default_rng(SEED).integers(0, len(table), (RESAMPLES, len(table)))
+    sums = table[draws].sum(axis=1)
+    low, high = np.quantile(100 * sums[:, 0] / sums[:, 1], [0.025, 0.975])
+    return 100 * table[:, 0].sum() / table[:, 1].sum(), float(low), float(high)
+
+
+def grammar_texts(count: int, seed: int, domains: slice) -> list[str]:
+    """Test sentences, an equal share of the domains asked for."""
+    kept = grammar.DOMAINS
+    grammar.DOMAINS = kept[domains]
+    try:
+        source = sentences(seed, "test", held_out_texts())
+        return [next(source) for _ in range(count)]
+    finally:
+        grammar.DOMAINS = kept
+
+
+def synthetic_sets(build: Path, free_text: Path, count: int) -> Iterable[TestSet]:
+    """Everything that is read by synthesizers."""
+    rng = random.Random(SEED)
+    engine = voices.Espeak(ESPEAK_LIBRARY, ESPEAK_DATA, build)
+    templates = slice(0, -1)  # without the chains of words, which are no sentences
+
+    def read(texts: list[str], variants: list[str]) -> list[tuple[Waveform, str]]:
+        return [
+            (engine.say(t, rng.choice(variants), rate=rng.randint(130, 190), pitch=rng.randint(30, 70)), t)
+            for t in texts
+        ]
+
+    everyday = free_text.read_text(encoding="utf-8").split("\n")[:-1]
+    seen, unseen = voices.TRAIN_VARIANTS, voices.TEST_VARIANTS
+    yield TestSet("grammar, seen espeak voices", read(grammar_texts(count, 1, templates), seen))
+    yield TestSet("grammar, unseen espeak voices", read(grammar_texts(count, 2, templates), unseen))
+    texts = grammar_texts(count // 2, 3, templates)
+    yield TestSet("grammar, festival (seen)", list(zip(voices.festival(texts), texts, strict=True)))
+    texts = grammar_texts(count // 2, 4, templates)
+    spoken = [voices.ru_tts(t, female=i % 2 == 1) for i, t in enumerate(texts)]
+    yield TestSet("grammar, ru_tts (another engine)", list(zip(spoken, texts, strict=True)))
+    yield TestSet("chains of words, unseen espeak", read(grammar_texts(count // 2, 5, slice(-1, None)), unseen))
+    yield TestSet("free text, unseen espeak voices", read(everyday, unseen))
+    yield TestSet("free text, festival", list(zip(voices.festival(everyday), everyday, strict=True)))
+    spoken = [voices.ru_tts(t, female=i % 2 == 1) for i, t in enumerate(everyday)]
+    yield TestSet("free text, ru_tts", list(zip(spoken, everyday, strict=True)))
+
+
+def announcer_sets() -> Iterable[TestSet]:
+    """The real announcer's held-out prompts, all and those of three words or more."""
+    held = [prompt for prompt in load_prompts() if prompt.part == "test"]
+    items = [(prompt.audio(), prompt.text) for prompt in held]
+    yield TestSet("announcer, held-out prompts", items)
+    longer = [item for item in items if len(item[1].split()) >= 3]
+    yield TestSet("announcer, held-out, 3+ words", longer)
+
+
+def manifest_set(title: str, manifest: Path, *, held_out_only: bool = False) -> TestSet:
+    """Recordings of a JSON Lines manifest with ``audio`` and ``text``.
+
+    Args:
+        title: Name of the row.
+        manifest: Audio paths are relative to it.
+        held_out_only: Keep only texts that the training prompts do not have; texts with figures or
+            Latin letters are left out too, since the reference does not say how they are read.
+    """
+    items = []
+    trained = {normalize(p.text) for p in load_prompts() if p.part == "train"}
+    for line in manifest.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        text = row["text"]
+        if held_out_only:
+            foreign = any(c.isdigit() or c.isascii() and c.isalpha() for c in text)
+            if foreign or normalize(text) in trained or part_of_prompt(text) != "test":
+                continue
+        audio, rate = sf.read(manifest.parent / row["audio"], dtype="float32")
+        items.append((soxr.resample(audio, rate, voices.SAMPLE_RATE).astype(np.float32), text))
+    return TestSet(title, items)
+
+
+def training_overlap(sets: Iterable[TestSet], shards: Path) -> int:
+    """How many test texts stand in the training shards (0, if all is well)."""
+    trained: set[str] = set()
+    for path in shards.glob("*.npz"):
+        with np.load(path) as data:
+            trained.update(json.loads(str(data["texts"])))
+    return sum(normalize(text) in trained for test in sets for _, text in test.items)
+
+
+def offline(folder: Path) -> tuple[Any, Recognize]:
+    """An onnx-asr model and a function that recognises one waveform."""
+    model = onnx_asr.load_model("nemo-conformer-ctc", folder, providers=["CPUExecutionProvider"])
+    return model, lambda audio: str(model.recognize(audio, sample_rate=voices.SAMPLE_RATE))
+
+
+def streaming(folder: Path, chunk_ms: int) -> Recognize:
+    """Recognition of one waveform that arrives in chunks."""
+    from stt_ru.streaming.tiny_ru_stream import TinyRuStreamDecoder  # needs the package
+
+    decoder = TinyRuStreamDecoder(folder)
+
+    def recognize(audio: Waveform) -> str:
+        decoder.reset()
+        size = voices.SAMPLE_RATE * chunk_ms // 1000
+        for start in range(0, len(audio), size):
+            decoder.feed(audio[start : start + size])
+        return decoder.finish()
+
+    return recognize
+
+
+def measure(sets: list[TestSet], recognize: Recognize, title: str) -> list[dict[str, Any]]:
+    """Print a table of one model; its rows."""
+    print(f"\n{title}\n{'set':36}{'n':>5}{'words':>7}   {'WER, %':22}{'CER, %':22}")
+    rows = []
+    for test in sets:
+        started = time.perf_counter()
+        pairs = [(normalize(text), normalize(recognize(audio))) for audio, text in test.items]
+        seconds = time.perf_counter() - started
+        wer = rate_with_interval([word_errors(*pair) for pair in pairs])
+        cer = rate_with_interval([character_errors(*pair) for pair in pairs])
+        words = sum(len(reference.split()) for reference, _ in pairs)
+        audio_s = sum(audio.size for audio, _ in test.items) / voices.SAMPLE_RATE
+        shown = [f"{value:.1f} [{low:.1f}, {high:.1f}]" for value, low, high in (wer, cer)]
+        print(f"{test.title:36}{len(pairs):5}{words:7}   {shown[0]:22}{shown[1]:22}", flush=True)
+        rows.append(
+            {"set": test.title, "n": len(pairs), "words": words, "wer": wer, "cer": cer,
+             "audio_s": audio_s, "seconds": seconds, "pairs": pairs}
+        )  # fmt: skip
+    total = sum(row["audio_s"] for row in rows) / sum(row["seconds"] for row in rows)
+    print(f"{total:.0f} times faster than real time, features included")
+    return rows
+
+
+def batch_agrees(sets: list[TestSet], model: Any, recognize: Recognize, size: int = 8) -> str:
+    """How many utterances read the same in batches and one by one."""
+    same = total = 0
+    for test in sets:
+        for start in range(0, min(len(test.items), 64), size):
+            batch = [audio for audio, _ in test.items[start : start + size]]
+            together = model.recognize(batch, sample_rate=voices.SAMPLE_RATE)
+            same += sum(a == recognize(b) for a, b in zip(together, batch, strict=True))
+            total += len(batch)
+    return f"batches of {size} agree with single runs in {same} of {total} utterances"
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    here = Path(__file__).parent
+    parser.add_argument("--build", type=Path, default=Path("build/tiny_ru"))
+    parser.add_argument("--model", type=Path, default=Path("src/stt_ru/models/tiny_ru"))
+    parser.add_argument("--float-model", type=Path, help="folder of the model before quantisation")
+    parser.add_argument("--stream-model", type=Path, help="folder of tiny-ru-stream")
+    parser.add_argument("--chunks", type=int, nargs="*", default=[80, 240, 640], help="ms")
+    parser.add_argument("--golos", type=Path, help="manifest.jsonl of voice-assistant requests")
+    parser.add_argument("--prompts", type=Path, help="manifest.jsonl of the script read by another voice")
+    parser.add_argument("--free-text", type=Path, default=here / "free_text.txt")
+    parser.add_argument("--count", type=int, default=240, help="sentences in the larger sets")
+    parser.add_argument("--output", type=Path, help="JSON file for the rows with all texts")
+    arguments = parser.parse_args()
+
+    sets = [*synthetic_sets(arguments.build, arguments.free_text, arguments.count), *announcer_sets()]
+    if arguments.golos:
+        sets.append(manifest_set("voice-assistant requests (real)", arguments.golos))
+    if arguments.prompts:
+        title = "prompts, another recording, held out"
+        sets.append(manifest_set(title, arguments.prompts, held_out_only=True))
+    overlap = training_overlap(sets, arguments.build / "shards")
+    print(f"{overlap} of {sum(len(s.items) for s in sets)} test texts stand in the training shards")
+
+    tables: dict[str, Any] = {}
+    model, recognize = offline(arguments.model)
+    tables["int8"] = measure(sets, recognize, "tiny-ru, int8")
+    print(batch_agrees(sets, model, recognize))
+    if arguments.float_model:
+        tables["float"] = measure(sets, offline(arguments.float_model)[1], "tiny-ru, before quantisation")
+    if arguments.stream_model:
+        for chunk_ms in arguments.chunks:
+            title = f"tiny-ru-stream, chunks of {chunk_ms} ms"
+            tables[title] = measure(sets, streaming(arguments.stream_model, chunk_ms), title)
+    if arguments.output:
+        arguments.output.write_text(json.dumps(tables, ensure_ascii=False, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

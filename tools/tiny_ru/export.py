@@ -1,0 +1,371 @@
+"""Write a trained network as ONNX: float, then int8, with its configuration and vocabulary.
+
+``tiny-ru`` takes normalised features of a batch, as onnx-asr's ``nemo-conformer-ctc`` wants them.
+``tiny-ru-stream`` takes power spectra of a piece of one recording and the state left by the piece
+before; mel bands, logarithm and running normalisation are part of the graph. Batch normalisation is
+folded into the convolutions. Quantisation is static, weights in 7 bits (``reduce_range``), so that
+products do not saturate on processors without VNNI; the output layer stays float.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import torch
+from features import LOG_GUARD, N_FFT, mel_filters, normalize
+from model import ALPHABET, BLANK, N_MELS, STRIDE, Config, Layer, Network, pack
+from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
+from onnxruntime.quantization import (
+    CalibrationDataReader,
+    CalibrationMethod,
+    QuantFormat,
+    QuantType,
+    quantize_static,
+)
+from running_norm import DECAY, EPSILON, PRIOR_DEVIATION, PRIOR_FRAMES, PRIOR_MEAN
+from train import Pool
+
+OPSET = 17
+NEVER = 1 << 60  # the end of a stream that has not ended
+Feed = dict[str, NDArray[Any]]
+
+
+class Graph:
+    """A list of ONNX nodes with a method that adds one and returns its output's name."""
+
+    def __init__(self) -> None:
+        self.nodes: list[onnx.NodeProto] = []
+        self.constants: list[onnx.TensorProto] = []
+
+    def add(self, operator: str, *inputs: str, output: str = "", **attributes: Any) -> str:
+        """Append a node; its output gets a name of its own unless one is given."""
+        output = output or f"{operator.lower()}_{len(self.nodes)}"
+        name = f"{operator}_{len(self.nodes)}"
+        self.nodes.append(helper.make_node(operator, list(inputs), [output], name, **attributes))
+        return output
+
+    def constant(self, value: Any, dtype: Any = np.float32) -> str:
+        """Append a constant."""
+        name = f"constant_{len(self.constants)}"
+        self.constants.append(numpy_helper.from_array(np.asarray(value, dtype), name))
+        return name
+
+    def slice(self, x: str, start: Any, stop: Any, axis: int, step: int = 1) -> str:
+        """``x[start:stop:step]`` along an axis."""
+        bounds = [self.constant([value], np.int64) for value in (start, stop, axis, step)]
+        return self.add("Slice", x, *bounds)
+
+    def convolution(self, x: str, layer: Layer, *, padded: bool) -> str:
+        """Convolution, folded normalisation and ReLU of (batch, channels, time)."""
+        norm = layer.norm
+        with torch.no_grad():
+            scale = norm.weight / torch.sqrt(norm.running_var + norm.eps)
+            weight = (layer.weight * scale).permute(2, 1, 0).contiguous().numpy()
+            bias = (norm.bias - norm.running_mean * scale).numpy()
+        right = (layer.kernel - 1) * layer.dilation - layer.left
+        y = self.add(
+            "Conv",
+            x,
+            self.constant(weight),
+            self.constant(bias),
+            kernel_shape=[layer.kernel],
+            dilations=[layer.dilation],
+            strides=[layer.stride],
+            pads=[layer.left, right] if padded else [0, 0],
+        )
+        return self.add("Relu", y)
+
+    def linear(self, x: str, layer: torch.nn.Linear) -> str:
+        """``x @ w + b`` over the last axis."""
+        weight = layer.weight.detach().t().contiguous().numpy()
+        bias = layer.bias.detach().numpy()
+        return self.add("Add", self.add("MatMul", x, self.constant(weight)), self.constant(bias))
+
+    def model(self, inputs: list[Any], outputs: list[Any], **metadata: str) -> onnx.ModelProto:
+        """The finished model."""
+        graph = helper.make_graph(self.nodes, "tiny_ru", inputs, outputs, self.constants)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)])
+        model.ir_version = 8
+        helper.set_model_props(model, metadata)
+        onnx.checker.check_model(model)
+        return model
+
+
+def offline_graph(network: Network) -> onnx.ModelProto:
+    """The whole utterance at once; padding is masked in every layer."""
+    g = Graph()
+    time = g.add("Gather", g.add("Shape", "audio_signal"), g.constant(2, np.int64))
+    index = g.add("Range", g.constant(0, np.int64), time, g.constant(1, np.int64))
+    inside = g.add("Less", index, g.add("Unsqueeze", "length", g.constant([1], np.int64)))
+    inside = g.add("Cast", inside, to=TensorProto.FLOAT)
+    mask = g.add("Unsqueeze", inside, g.constant([1], np.int64))
+    x = g.add("Mul", "audio_signal", mask)
+    for layer in network.stem:
+        mask = g.slice(mask, 0, np.iinfo(np.int64).max, 2, 2)
+        x = g.add("Mul", g.convolution(x, layer, padded=True), mask)
+    steps = g.add("ReduceSum", mask, g.constant([2], np.int64), keepdims=0)
+    for i, block in enumerate(network.blocks):
+        y = g.convolution(x, block, padded=True)
+        if str(i) in network.squeezes:
+            squeeze = network.squeezes[str(i)]
+            total = g.add("ReduceSum", g.add("Mul", y, mask), g.constant([2], np.int64), keepdims=0)
+            hidden = g.add("Relu", g.linear(g.add("Div", total, steps), squeeze.down))
+            gate = g.add("Sigmoid", g.linear(hidden, squeeze.up))
+            y = g.add("Mul", y, g.add("Unsqueeze", gate, g.constant([2], np.int64)))
+        x = g.add("Mul", g.add("Add", x, y), mask)
+    scores = g.linear(g.add("Transpose", x, perm=[0, 2, 1]), network.head)
+    g.add("LogSoftmax", scores, axis=-1, output="logprobs")
+    return g.model(
+        [
+            helper.make_tensor_value_info("audio_signal", TensorProto.FLOAT, ["batch", N_MELS, "time"]),
+            helper.make_tensor_value_info("length", TensorProto.INT64, ["batch"]),
+        ],
+        [helper.make_tensor_value_info("logprobs", TensorProto.FLOAT, ["batch", "steps", BLANK + 1])],
+    )
+
+
+def streaming_graph(network: Network) -> onnx.ModelProto:
+    """One piece of a recording.
+
+    Inputs are ``power`` (frames, 257), a multiple of 4 frames; ``end``, the number of frames of the
+    recording, or a very large number while it is not known; and the state, all zeros at first:
+    ``position`` (frames before), ``sums`` (of frames, of squares, of ones) and a cache for each
+    convolution. The state's outputs have the same names with ``next_`` before. ``logprobs`` (frames
+    / 4, 34) lags behind by five steps; steps before the start and after the end are blank.
+    """
+    g = Graph()
+    states: list[tuple[str, list[int], int]] = [("position", [1], TensorProto.INT64)]
+    one = g.constant([1], np.int64)
+
+    def state(name: str, shape: list[int]) -> str:
+        states.append((name, shape, TensorProto.FLOAT))
+        return name
+
+    def inside(first: str, count: str, end: str) -> str:
+        """1 for the numbers ``first + 0 … count - 1`` that are in [0, end), else 0; (1, count)."""
+        numbers = g.add("Range", g.constant(0, np.int64), count, g.constant(1, np.int64))
+        numbers = g.add("Add", numbers, first)
+        started = g.add("GreaterOrEqual", numbers, g.constant([0], np.int64))
+        within = g.add("And", started, g.add("Less", numbers, end))
+        return g.add("Unsqueeze", g.add("Cast", within, to=TensorProto.FLOAT), g.constant([0], np.int64))
+
+    def cached(x: str, name: str, channels: int, length: int) -> str:
+        """The last ``length`` columns of the past, then ``x``; what to keep is put out."""
+        past = state(name, [1, channels, length])
+        joined = g.add("Concat", past, x, axis=2)
+        keep = [g.constant([value], np.int64) for value in (-length, np.iinfo(np.int64).max, 2)]
+        g.add("Slice", joined, *keep, output=f"next_{name}")
+        return joined
+
+    frames = g.add("Gather", g.add("Shape", "power"), g.constant(0, np.int64))
+    g.add("Add", "position", g.add("Unsqueeze", frames, g.constant([0], np.int64)), output="next_position")
+    mel = g.add("MatMul", "power", g.constant(mel_filters()))
+    log_mel = g.add("Log", g.add("Add", mel, g.constant(LOG_GUARD)))
+    shifted = g.add("Sub", log_mel, g.constant(PRIOR_MEAN))
+
+    # decayed sums of [frames, squares, ones] up to each frame: a triangle of powers of the decay
+    number = g.add("Range", g.constant(0.0), g.add("Cast", frames, to=TensorProto.FLOAT), g.constant(1.0))
+    column = g.add("Unsqueeze", number, one)
+    age = g.add("Sub", column, g.add("Unsqueeze", number, g.constant([0], np.int64)))
+    power_of = g.add("Exp", g.add("Mul", g.add("Relu", age), g.constant(math.log(DECAY))))
+    old = g.add("Cast", g.add("GreaterOrEqual", age, g.constant(0.0)), to=TensorProto.FLOAT)
+    triangle = g.add("Mul", power_of, old)
+    ones = g.add("Add", g.add("Mul", g.slice(shifted, 0, 1, 1), g.constant(0.0)), g.constant(1.0))
+    moments = g.add("Concat", shifted, g.add("Mul", shifted, shifted), ones, axis=1)
+    fading = g.add("Exp", g.add("Mul", g.add("Add", column, g.constant(1.0)), g.constant(math.log(DECAY))))
+    past = g.add("Mul", fading, state("sums", [1, 2 * N_MELS + 1]))
+    sums = g.add("Add", g.add("MatMul", triangle, moments), past)
+    keep = [g.constant([value], np.int64) for value in (-1, np.iinfo(np.int64).max, 0)]
+    g.add("Slice", sums, *keep, output="next_sums")
+    count = g.add("Add", g.slice(sums, 2 * N_MELS, 2 * N_MELS + 1, 1), g.constant(PRIOR_FRAMES))
+    mean = g.add("Div", g.slice(sums, 0, N_MELS, 1), count)
+    square = g.add(
+        "Add", g.slice(sums, N_MELS, 2 * N_MELS, 1), g.constant(PRIOR_FRAMES * PRIOR_DEVIATION**2)
+    )
+    variance = g.add("Relu", g.add("Sub", g.add("Div", square, count), g.add("Mul", mean, mean)))
+    deviation = g.add("Add", g.add("Sqrt", variance), g.constant(EPSILON))
+    normalized = g.add("Div", g.add("Sub", shifted, mean), deviation)
+    x = g.add("Unsqueeze", g.add("Transpose", normalized, perm=[1, 0]), g.constant([0], np.int64))
+    x = g.add("Mul", x, inside("position", frames, "end"))
+
+    two = g.constant([2], np.int64)
+    count_now, first, end = frames, "position", "end"
+    for i, (layer, cache) in enumerate(zip(network.stem, (4, 3), strict=True)):
+        # a strided layer waits for two columns ahead: one of its own steps behind
+        joined = cached(x, f"stem_{i}", int(layer.weight.shape[1]), cache)
+        count_now = g.add("Div", count_now, g.constant(2, np.int64))
+        first = g.add("Sub", g.add("Div", first, two), one) if i == 0 else g.add(
+            "Sub", g.add("Div", g.add("Add", first, one), two), one
+        )
+        end = g.add("Div", g.add("Add", end, one), two)
+        x = g.add("Mul", g.convolution(joined, layer, padded=False), inside(first, count_now, end))
+    for i, block in enumerate(network.blocks):
+        reach = (block.kernel - 1) * block.dilation
+        right = reach - block.left
+        joined = cached(x, f"block_{i}", network.config.channels, reach)
+        y = g.convolution(joined, block, padded=False)
+        delayed = g.slice(joined, block.left, -right if right else np.iinfo(np.int64).max, 2)
+        first = g.add("Sub", first, g.constant([right], np.int64))
+        valid = inside(first, count_now, end)
+        x = g.add("Mul", g.add("Add", delayed, y), valid)
+    scores = g.linear(g.add("Transpose", g.add("Squeeze", x, g.constant([0], np.int64)), perm=[1, 0]), network.head)
+    log_probs = g.add("LogSoftmax", scores, axis=-1)
+    blank = np.full((1, BLANK + 1), -100.0)
+    blank[0, BLANK] = 0.0
+    is_valid = g.add("Cast", g.add("Transpose", valid, perm=[1, 0]), to=TensorProto.BOOL)
+    g.add("Where", is_valid, log_probs, g.constant(blank), output="logprobs")
+    return g.model(
+        [
+            helper.make_tensor_value_info("power", TensorProto.FLOAT, ["frames", N_FFT // 2 + 1]),
+            helper.make_tensor_value_info("end", TensorProto.INT64, [1]),
+            *(helper.make_tensor_value_info(name, kind, shape) for name, shape, kind in states),
+        ],
+        [
+            helper.make_tensor_value_info("logprobs", TensorProto.FLOAT, ["steps", BLANK + 1]),
+            *(
+                helper.make_tensor_value_info(f"next_{name}", kind, shape)
+                for name, shape, kind in states
+            ),
+        ],
+        lookahead_ms="232.5",
+    )
+
+
+def initial_state(session: ort.InferenceSession) -> Feed:
+    """Zeros for every input that has an output ``next_…``."""
+    kinds = {"tensor(int64)": np.int64, "tensor(float)": np.float32}
+    names = {output.name for output in session.get_outputs()}
+    return {
+        i.name: np.zeros(i.shape, kinds[i.type])
+        for i in session.get_inputs()
+        if f"next_{i.name}" in names
+    }
+
+
+class Calibration(CalibrationDataReader):  # type: ignore[misc]
+    """Feeds for the quantiser, from an iterator."""
+
+    def __init__(self, feeds: Iterator[Feed]) -> None:
+        self.feeds = feeds
+
+    def get_next(self) -> Feed | None:
+        """The next feed, None at the end."""
+        return next(self.feeds, None)
+
+
+def training_frames(shards: Path, count: int) -> Iterator[NDArray[np.float32]]:
+    """Log-mel frames of ``count`` training utterances, spread over the sources."""
+    paths = [next(iter(sorted(shards.glob(f"{name}-*.npz"))), None) for name in ("espeak", "festival", "prompts")]
+    found = [path for path in paths if path]
+    for path in found:
+        pool = Pool()
+        pool.add(path)
+        for shard, start, stop, _ in pool.items[: count // len(found)]:
+            yield pool.shards[shard][start:stop].astype(np.float32)
+
+
+def offline_feeds(shards: Path, count: int) -> Iterator[Feed]:
+    """What the offline graph gets to see."""
+    for frames in training_frames(shards, count):
+        features = normalize(frames).T[None]
+        yield {"audio_signal": features, "length": np.array([len(frames)], np.int64)}
+
+
+def streaming_feeds(shards: Path, count: int, path: Path) -> Iterator[Feed]:
+    """What the streaming graph gets to see: power spectra that have the training's mel energies."""
+    session = ort.InferenceSession(path, providers=["CPUExecutionProvider"])
+    inverse = np.linalg.pinv(mel_filters())
+    names = [output.name for output in session.get_outputs()]
+    for frames in training_frames(shards, count):
+        state = initial_state(session)
+        power = np.maximum(np.exp(frames) @ inverse, 0).astype(np.float32)
+        for start in range(0, len(power) - 64, 64):
+            feed = {"power": power[start : start + 64], "end": np.array([NEVER]), **state}
+            yield feed
+            outputs = dict(zip(names, session.run(None, feed), strict=True))
+            state = {name: outputs[f"next_{name}"] for name in state}
+
+
+def quantize(model: Path, output: Path, feeds: Iterator[Feed]) -> None:
+    """Static int8 of the convolutions."""
+    quantize_static(
+        model,
+        output,
+        Calibration(feeds),
+        quant_format=QuantFormat.QDQ,
+        op_types_to_quantize=["Conv"],
+        per_channel=True,
+        reduce_range=True,
+        activation_type=QuantType.QUInt8,
+        weight_type=QuantType.QInt8,
+        calibrate_method=CalibrationMethod.MinMax,
+    )
+
+
+def verify(network: Network, model: onnx.ModelProto) -> float:
+    """Largest difference of log-probabilities between torch and the offline graph, in a batch."""
+    rng = np.random.default_rng(0)
+    recordings = [rng.normal(size=(n, N_MELS)).astype(np.float32) for n in (203, 96, 401)]
+    batch = pack(recordings)
+    with torch.no_grad():
+        expected = network(batch).numpy()
+    features = np.zeros((3, N_MELS, 401), np.float32)
+    for row, frames in zip(features, recordings, strict=True):
+        row[:, : len(frames)] = frames.T
+    session = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    lengths = np.array([len(frames) for frames in recordings], np.int64)
+    (found,) = session.run(None, {"audio_signal": features, "length": lengths})
+    return max(
+        float(np.abs(expected[:steps, i] - found[i, :steps]).max())
+        for i, steps in enumerate(batch.steps.tolist())
+    )
+
+
+def main() -> None:
+    """Export a checkpoint."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("model", choices=("tiny-ru", "tiny-ru-stream"))
+    parser.add_argument("--build", type=Path, default=Path("build/tiny_ru"))
+    parser.add_argument("--output", type=Path, help="folder; default src/stt_ru/models/<model>")
+    parser.add_argument("--calibration", type=int, default=120, help="training utterances to look at")
+    arguments = parser.parse_args()
+    state = torch.load(arguments.build / f"{arguments.model}.pt", weights_only=True)
+    network = Network(Config(**state["config"]))
+    network.load_state_dict(state["average"])
+    network.eval()
+    output = arguments.output or Path("src/stt_ru/models") / arguments.model.replace("-", "_")
+    output.mkdir(parents=True, exist_ok=True)
+    floats = arguments.build / f"{arguments.model}-float"
+    floats.mkdir(exist_ok=True)
+    streaming = network.config.lookahead is not None
+    model = streaming_graph(network) if streaming else offline_graph(network)
+    onnx.save(model, floats / "model.onnx")
+    if not streaming:
+        print(f"torch and ONNX differ by {verify(network, model):.1e}")
+    shards = arguments.build / "shards"
+    if streaming:
+        feeds = streaming_feeds(shards, arguments.calibration, floats / "model.onnx")
+    else:
+        feeds = offline_feeds(shards, arguments.calibration)
+    quantize(floats / "model.onnx", output / "model.onnx", feeds)
+    config: dict[str, Any] = {"features_size": N_MELS, "subsampling_factor": STRIDE}
+    config["model_type"] = "tiny-ru-stream" if streaming else "nemo-conformer-ctc"
+    vocabulary = "".join(f"{token} {i}\n" for i, token in enumerate([*ALPHABET, "<blk>"]))
+    for folder in (output, floats):
+        (folder / "config.json").write_text(json.dumps(config, sort_keys=True) + "\n", encoding="utf-8")
+        (folder / "vocab.txt").write_text(vocabulary, encoding="utf-8")
+    size = (output / "model.onnx").stat().st_size
+    print(f"{output / 'model.onnx'}: {size / 1e6:.2f} MB, {state['spent_s'] / 60:.0f} min of training")
+
+
+if __name__ == "__main__":
+    main()

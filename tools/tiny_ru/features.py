@@ -1,0 +1,70 @@
+"""Log-mel frames before normalisation, and the normalisation of onnx-asr's ``nemo80`` on top.
+
+Training stores frames that are not normalised, so that noise can still be added to them and that the
+streaming model can normalise as it goes. ``check`` proves that the two steps together are what
+``NemoPreprocessorNumpy("nemo80")`` computes.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import as_file, files
+
+import numpy as np
+import onnx_asr.preprocessors
+from numpy.typing import NDArray
+from onnx_asr.preprocessors.numpy_preprocessor import NemoPreprocessorNumpy
+
+SAMPLE_RATE = 16_000
+N_MELS = 80
+N_FFT = 512
+WINDOW = 400  # 25 ms
+HOP = 160  # 10 ms
+PREEMPHASIS = 0.97
+LOG_GUARD = 2.0**-24
+
+
+def mel_filters() -> NDArray[np.float32]:
+    """The filter bank of onnx-asr's ``nemo80``, shape (257, 80)."""
+    source = files(onnx_asr.preprocessors).joinpath("data").joinpath("fbanks.npz")
+    with as_file(source) as path, np.load(path) as data:
+        return data["nemo80"].astype(np.float32)
+
+
+_FILTERS = mel_filters()
+_TAPER = np.pad(np.hanning(WINDOW), (N_FFT - WINDOW) // 2).astype(np.float32)
+
+
+def log_mel(audio: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Frames of a 16 kHz recording, shape (len(audio) // 160, 80)."""
+    emphasised = audio.copy()
+    emphasised[1:] -= np.float32(PREEMPHASIS) * audio[:-1]
+    padded = np.pad(emphasised, N_FFT // 2)
+    frames = np.lib.stride_tricks.sliding_window_view(padded, N_FFT)[::HOP][: audio.size // HOP]
+    spectrum = np.fft.rfft(frames * _TAPER, N_FFT)
+    power = (spectrum.real**2 + spectrum.imag**2).astype(np.float32)
+    return np.log(power @ _FILTERS + np.float32(LOG_GUARD))
+
+
+def normalize(frames: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Mean 0 and variance 1 in every band over the recording."""
+    deviation = frames.std(axis=0, ddof=1) + 1e-5
+    return (frames - frames.mean(axis=0)) / deviation
+
+
+def check() -> None:
+    """Compare with onnx-asr's own features.
+
+    Raises:
+        AssertionError: If they differ.
+    """
+    audio = np.random.default_rng(0).normal(0, 0.1, 20_000).astype(np.float32)
+    expected, _ = NemoPreprocessorNumpy("nemo80")(audio[None], np.array([audio.size]))
+    ours = normalize(log_mel(audio)).T
+    error = float(np.abs(expected[0, :, : ours.shape[1]] - ours).max())
+    if error > 1e-3:
+        raise AssertionError(f"features differ from onnx-asr's nemo80 by {error}")
+
+
+if __name__ == "__main__":
+    check()
+    print("the features equal those of onnx-asr's nemo80")

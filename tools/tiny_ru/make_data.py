@@ -1,0 +1,166 @@
+"""Make training data: shards of log-mel frames with their texts.
+
+``espeak`` and ``festival`` read sentences of the grammar's training part; ``prompts`` mixes the
+announcer's training texts, alone and joined. Every item goes through ``augment``. No sentence equals
+or contains (from three words on) a prompt that is held out. Shards can be added while training runs.
+``watch`` makes three small clean sets to look at meanwhile, apart from those that ``evaluate.py`` uses.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import voices
+from augment import augment
+from features import check, log_mel
+from grammar import normalize, sentences
+from numpy.typing import NDArray
+from prompts import load_prompts
+
+SHARD = 1000  # utterances
+Item = tuple[NDArray[np.float32], str]  # 16 kHz audio and its text
+
+ESPEAK_LIBRARY = "libespeak-ng.so.1"
+ESPEAK_DATA = Path("/usr/lib/x86_64-linux-gnu/espeak-ng-data")
+
+
+def held_out_texts() -> list[str]:
+    """Texts of the prompts that training must not contain."""
+    return [prompt.text for prompt in load_prompts() if prompt.part != "train"]
+
+
+def training_texts(seed: int) -> Iterator[str]:
+    """Sentences of the training part, some of the short ones joined in pairs."""
+    rng = random.Random(seed + 7)
+    source = sentences(seed, "train", held_out_texts())
+    for sentence in source:
+        if len(sentence) < 40 and rng.random() < 0.2:
+            yield f"{sentence}. {next(source)}"
+        else:
+            yield sentence
+
+
+def espeak_items(seed: int, build: Path) -> Iterator[Item]:
+    """Sentences read by stock and random variants, at any rate, pitch and vocal tract."""
+    rng = random.Random(seed)
+    generator = np.random.default_rng(seed)
+    engine = voices.Espeak(ESPEAK_LIBRARY, ESPEAK_DATA, build)
+    for text in training_texts(seed):
+        names = voices.TRAIN_VARIANTS if rng.random() < 0.55 else voices.RANDOM_VARIANTS
+        audio = engine.say(
+            text,
+            rng.choice(names),
+            rate=rng.randint(115, 215),
+            pitch=rng.randint(15, 85),
+            pitch_range=rng.randint(15, 90),
+            resample=rng.uniform(0.86, 1.16),
+        )
+        yield augment(audio, generator), text
+
+
+def festival_items(seed: int) -> Iterator[Item]:
+    """Sentences read by festvox-ru."""
+    rng = random.Random(seed)
+    generator = np.random.default_rng(seed)
+    source = training_texts(seed)
+    while True:
+        texts = [next(source) for _ in range(25)]
+        for text, audio in zip(texts, voices.festival(texts), strict=True):
+            rate = voices.SAMPLE_RATE * rng.uniform(0.86, 1.16)
+            yield augment(voices.to_16k(audio, rate), generator), text
+
+
+def prompt_items(seed: int) -> Iterator[Item]:
+    """The announcer's training prompts: one, or several one after another; numbers in strings."""
+    rng = random.Random(seed)
+    generator = np.random.default_rng(seed)
+    prompts = [prompt for prompt in load_prompts() if prompt.part == "train"]
+    audio = {prompt.name: prompt.audio() for prompt in prompts}
+    digits = [prompt for prompt in prompts if prompt.name.startswith("digits/")]
+    deck: list[int] = []
+    while True:
+        if not deck:
+            deck = rng.sample(range(len(prompts)), len(prompts))
+        if rng.random() < 0.15:
+            chosen = rng.choices(digits, k=rng.randint(2, 6))
+        else:
+            chosen = [prompts[deck.pop()]]
+            while deck and rng.random() < 0.5 and sum(audio[p.name].size for p in chosen) < 80_000:
+                chosen.append(prompts[deck.pop()])
+        pieces: list[NDArray[np.float32]] = []
+        for prompt in chosen:
+            pieces.append(audio[prompt.name])
+            pieces.append(np.zeros(int(rng.uniform(0, 0.3) * voices.SAMPLE_RATE), np.float32))
+        rate = voices.SAMPLE_RATE * rng.uniform(0.86, 1.16)
+        joined = voices.to_16k(np.concatenate(pieces), rate)
+        yield augment(joined, generator, is_telephone=True), " ".join(p.text for p in chosen)
+
+
+def watch_sets(seed: int, build: Path) -> dict[str, list[Item]]:
+    """Sentences and prompts of the watching part; voices seen and not."""
+    rng = random.Random(seed)
+    engine = voices.Espeak(ESPEAK_LIBRARY, ESPEAK_DATA, build)
+    source = sentences(seed, "watch", held_out_texts())
+    sets: dict[str, list[Item]] = {}
+    for name, variants in (("seen", voices.TRAIN_VARIANTS), ("unseen", voices.WATCH_VARIANTS)):
+        texts = [next(source) for _ in range(60)]
+        sets[name] = [(engine.say(text, rng.choice(variants)), text) for text in texts]
+    sets["prompts"] = [(p.audio(), p.text) for p in load_prompts() if p.part == "watch"]
+    return sets
+
+
+def save_shard(path: Path, items: list[Item]) -> float:
+    """Write one shard at once, under its name only when complete; its hours of audio."""
+    frames = [log_mel(audio) for audio, _ in items]
+    temporary = path.with_suffix(".tmp")
+    with temporary.open("wb") as file:
+        np.savez(
+            file,
+            frames=np.concatenate(frames).astype(np.float16),
+            lengths=np.array([len(f) for f in frames], np.int32),
+            texts=np.array(json.dumps([normalize(text) for _, text in items], ensure_ascii=False)),
+        )
+    os.replace(temporary, path)
+    return sum(len(f) for f in frames) / 360_000
+
+
+def main() -> None:
+    """Make shards of one source."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("source", choices=("espeak", "festival", "prompts", "watch"))
+    parser.add_argument("--shards", type=int, default=20, help=f"of {SHARD} utterances each")
+    parser.add_argument("--seed", type=int, default=1, help="another seed adds other data")
+    parser.add_argument("--build", type=Path, default=Path("build/tiny_ru"))
+    arguments = parser.parse_args()
+    check()
+    if arguments.source == "watch":
+        folder = arguments.build / "watch"
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in watch_sets(arguments.seed, arguments.build).items():
+            save_shard(folder / f"{name}.npz", content)
+        return
+    folder = arguments.build / "shards"
+    folder.mkdir(parents=True, exist_ok=True)
+    if arguments.source == "espeak":
+        items = espeak_items(arguments.seed, arguments.build)
+    elif arguments.source == "festival":
+        items = festival_items(arguments.seed)
+    else:
+        items = prompt_items(arguments.seed)
+    started = time.monotonic()
+    for i in range(arguments.shards):
+        shard = [next(items) for _ in range(SHARD)]
+        path = folder / f"{arguments.source}-{arguments.seed}-{i:03}.npz"
+        hours = save_shard(path, shard)
+        print(f"{path.name}: {hours:.2f} h, {time.monotonic() - started:.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()
