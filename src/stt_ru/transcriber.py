@@ -48,7 +48,7 @@ _WINDOW_S = 300.0  # seconds of one channel the VAD sees at a time
 _SHORTEST = SAMPLE_RATE // 10  # 1600 samples, 100 ms: the models' preprocessors fail on less
 _WHISPER_LONGEST_S = 30.0  # Whisper hears the first 30 s of what it is given and drops the rest
 _SAME_TRACKS_WER = 0.2  # tracks whose texts differ less are one conversation heard twice
-_SAME_TRACKS_WORDS = 5  # fewer words agree by chance
+_SAME_TRACKS_WORDS = 2  # one word agrees by chance
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from stt_ru.cli.interrupts import Interruption
 from stt_ru.cli.streams import flush_streams, prepare_streams, print_message
@@ -54,5 +53,7 @@ def _run_command() -> int:
     except OSError as error:
         print_message(f"Ошибка: {error}")
         return 1
-    finally:
-        sys.stdout.flush()
+    except SystemExit as end:  # typer's, after shell completion or a pipe without a reader
+        if isinstance(end.__context__, BrokenPipeError):
+            return 0
+        return end.code if isinstance(end.code, int) else 1

@@ -93,7 +93,7 @@ def in_russian(error: typer.TyperException) -> str:
         text = f"{name}: {getattr(error, 'message', message)}"
     elif unknown := re.fullmatch(r"No such command '(.*?)'\..*", message):
         text = f"нет команды «{unknown[1]}»{_near_commands(error, unknown[1])}"
-    elif extra := re.fullmatch(r"Got unexpected extra arguments? \((.*)\)", message):
+    elif extra := re.fullmatch(r"Got unexpected extra argument\S* \((.*)\)", message):
         text = f"лишние аргументы: {extra[1]}"
     elif message == "Missing command.":
         text = "не указана команда"

@@ -1,0 +1,41 @@
+# The promise of the repository: on a machine with Python 3.11 or newer and nothing else,
+# `make demo` shows the tool at work and `make test` passes the tests.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+.PHONY: demo test lint types check clean
+
+demo: $(INSTALLED)
+	$(BIN)/stt-ru evaluate fixtures/demo/eval.csv -m tiny-ru -o build/demo.json --offline
+	@echo
+	@echo 'Дальше:'
+	@echo '  $(BIN)/stt-ru evaluate ВАША_РАЗМЕТКА.csv -m tiny-ru        – тот же замер на своих записях (модель демонстрационная)'
+	@echo '  $(BIN)/stt-ru evaluate ВАША_РАЗМЕТКА.csv -o report.json    – с моделью GigaAM-v3, она скачается с Hugging Face'
+	@echo '  $(BIN)/stt-ru evaluate --help                              – все параметры; описание в docs/'
+
+test: $(INSTALLED)
+	$(BIN)/python -m pytest -q
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(INSTALLED)
+	$(BIN)/mypy
+
+check: lint types test
+
+$(INSTALLED): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo 'Нужен Python 3.11 или новее; укажите его: make PYTHON=python3.12' >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@mkdir -p build
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+from stt_ru.report.table import format_table
+from stt_ru.results import FileResult, ModelReport
+from stt_ru.scoring import score_texts
+
+
+def report(label: str, *texts: tuple[str, str], audio_s: float = 49.8) -> ModelReport:
+    results = [
+        FileResult(audio="a.wav", reference=one, hypothesis=two, score=score_texts(one, two))
+        for one, two in texts
+    ]
+    return ModelReport(
+        model=label, label=label, rows=len(texts), results=results, audio_s=audio_s, wall_s=1.0
+    )
+
+
+def test_the_table_is_that_of_the_design() -> None:
+    reports = [
+        report("gigaam-v3-e2e-rnnt", ("да", "да"), ("нет", "нет")),
+        report("gigaam-v3-rnnt", ("да", "да"), ("нет", "нет"), audio_s=52.4),
+    ]
+    assert format_table(reports) == (
+        "Модель              WER, %  CER, %  Скорость  Записей  Ошибок\n"
+        "gigaam-v3-e2e-rnnt     0.0     0.0     49.8x        2       0\n"
+        "gigaam-v3-rnnt         0.0     0.0     52.4x        2       0"
+    )
+
+
+def test_figures_that_do_not_exist_are_dashes_never_zeros() -> None:
+    failed = FileResult(audio="a.wav", reference="да", error="файл пуст")
+    reports = [
+        report("м", ("", "шум"), audio_s=0.0),
+        ModelReport(model="m", label="m", rows=7, error="нет каталога"),
+        ModelReport(model="f", label="f", rows=1, results=[failed], wall_s=1.0),
+    ]
+    assert format_table(reports) == (
+        "Модель            WER, %  CER, %  Скорость  Записей  Ошибок\n"
+        "м                      –       –         –        1       0\n"
+        "m (не загружена)       -       -         -        7       7\n"
+        "f                      –       –         –        1       1"
+    )
+
+
+def test_more_errors_than_words_is_printed_as_it_is() -> None:
+    assert "  700.0  " in format_table([report("m", ("да", " ".join(["да"] * 8)))])

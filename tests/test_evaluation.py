@@ -1,0 +1,281 @@
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from stt_ru.errors import AudioError, ModelLoadError
+from stt_ru.evaluation import (
+    ModelSource,
+    Progress,
+    Sample,
+    evaluate,
+    evaluate_models,
+    references_digest,
+)
+from stt_ru.results import ModelReport
+from stt_ru.scoring import EditCounts
+from stt_ru.transcriber import Segment, Transcript
+from tests.conftest import FakeRecognizer
+
+STEREO = Transcript(
+    segments=(Segment(0, 1, "да", 0), Segment(1, 2, "нет", 1)),
+    duration=2.0,
+    channels=2,
+    channel_map=(0, 1),
+)
+
+
+class Listener:
+    def __init__(self) -> None:
+        self.labels: list[str] = []
+        self.states: list[Progress] = []
+
+    def loading(self, label: str) -> None:
+        self.labels.append(label)
+
+    def advanced(self, progress: Progress) -> None:
+        self.states.append(progress)
+
+
+def test_rates_are_of_the_sums() -> None:
+    recognizer = FakeRecognizer({"a.wav": "мама мыла", "b.wav": "рама"})
+    samples = [Sample("a.wav", "мама мыла раму"), Sample("b.wav", "рама")]
+    report = evaluate(recognizer, samples)
+    assert report.wer == 1 / 4
+    assert report.cer == 5 / 18
+    assert (report.files, report.failed, report.audio_s) == (2, 0, 4.0)
+    assert report.speed is not None
+    assert [result.wer for result in report.results] == [1 / 3, 0.0]
+
+
+def test_a_failed_recording_is_counted_not_scored() -> None:
+    recognizer = FakeRecognizer({"a.wav": "да", "b.wav": AudioError("файл пуст (0 байт)")})
+    report = evaluate(recognizer, [Sample("a.wav", "да"), Sample("b.wav", "нет")])
+    assert (report.wer, report.files, report.failed) == (0.0, 2, 1)
+    assert report.audio_s == 2.0  # the failed one is not heard
+    assert report.results[1].error == "файл пуст (0 байт)"
+    assert report.results[1].hypothesis is None
+    assert report.results[1].wer is None
+
+
+def test_an_error_of_foreign_code_is_a_failure_of_the_recording() -> None:
+    report = evaluate(FakeRecognizer({"a.wav": ZeroDivisionError()}), [Sample("a.wav", "да")])
+    assert report.results[0].error == "ZeroDivisionError"
+    assert (report.wer, report.speed) == (None, None)
+
+
+def test_an_answer_that_is_no_transcript_is_a_failure() -> None:
+    class Wrong:
+        name = "wrong"
+
+        def transcribe(self, path: str | Path) -> Transcript:
+            return "текст"  # type: ignore[return-value]  # the mistake in question
+
+    (result,) = evaluate(Wrong(), [Sample("a.wav", "да")]).results
+    assert result.error == "wrong.transcribe вернул str, а нужен Transcript"
+
+
+def test_rows_of_one_recording_share_its_transcript() -> None:
+    recognizer = FakeRecognizer({"a.wav": STEREO})
+    samples = [
+        Sample("a.wav", "да", 0),
+        Sample("a.wav", "нет", 1),
+        Sample("a.wav", "да нет"),
+        Sample("a.wav", "что", 2),
+    ]
+    report = evaluate(recognizer, samples)
+    assert recognizer.asked == ["a.wav"]
+    assert [result.wer for result in report.results] == [0.0, 0.0, 0.0, None]
+    assert report.results[3].error is not None
+    assert "канала 2 в ней нет" in report.results[3].error
+    assert (report.failed, report.audio_s) == (1, 2.0)
+
+
+def test_one_file_written_two_ways_is_one_recording(tmp_path: Path) -> None:
+    file = tmp_path / "a.wav"
+    file.touch()
+    link = tmp_path / "link.wav"
+    link.symlink_to(file)
+    recognizer = FakeRecognizer({"a.wav": STEREO, "link.wav": STEREO})
+    samples = [
+        Sample("a.wav", "да", 0, path=file),
+        Sample("x/../a.wav", "нет", 1, path=tmp_path / "x" / ".." / "a.wav"),
+        Sample("link.wav", "нет", 1, path=link),
+    ]
+    report = evaluate(recognizer, samples)
+    assert len(recognizer.asked) == 1
+    assert report.audio_s == 2.0
+
+
+def test_an_empty_reference_gives_insertions_and_no_rate() -> None:
+    recognizer = FakeRecognizer({"a.wav": "шум и гам", "b.wav": "да"})
+    report = evaluate(recognizer, [Sample("a.wav", ""), Sample("b.wav", "да")])
+    assert report.results[0].wer is None
+    assert report.score.words == EditCounts(insertions=3, length=1)
+    assert report.wer == 3.0
+
+
+def test_results_keep_the_order_of_the_manifest(tmp_path: Path) -> None:
+    names = [f"{number}.wav" for number in range(12)]
+    for number, name in enumerate(names):
+        (tmp_path / name).write_bytes(b"x" * (number * 7 % 12))
+    recognizer = FakeRecognizer({name: name for name in names}, concurrency=4)
+    samples = [Sample(name, name, path=tmp_path / name) for name in names]
+    report = evaluate(recognizer, samples)
+    assert [result.hypothesis for result in report.results] == names
+
+
+def test_the_longest_recordings_come_first_when_several_run_at_a_time(tmp_path: Path) -> None:
+    sizes = {"a.wav": 10, "b.wav": 30, "c.wav": 20}
+    for name, size in sizes.items():
+        (tmp_path / name).write_bytes(b"x" * size)
+    both_started = threading.Barrier(2, timeout=10)
+
+    class Recognizer(FakeRecognizer):
+        def transcribe(self, path: str | Path) -> Transcript:
+            transcript = super().transcribe(path)  # notes the name first
+            if Path(path).name != "a.wav":
+                both_started.wait()  # two at a time, or this fails
+            return transcript
+
+    recognizer = Recognizer(dict.fromkeys(sizes, ""), concurrency=2)
+    evaluate(recognizer, [Sample(name, "да", path=tmp_path / name) for name in sizes])
+    assert set(recognizer.asked[:2]) == {"b.wav", "c.wav"}
+
+
+def test_a_recogniser_that_says_nothing_gets_one_recording_at_a_time() -> None:
+    most = 0
+    running = 0
+    lock = threading.Lock()
+
+    class Recognizer:
+        name = "counting"
+
+        def transcribe(self, path: str | Path) -> Transcript:
+            nonlocal most, running
+            with lock:
+                running += 1
+                most = max(most, running)
+            os.sched_yield()
+            with lock:
+                running -= 1
+            return Transcript.from_text("")
+
+    samples = [Sample(f"{number}.wav", "да") for number in range(20)]
+    evaluate(Recognizer(), samples)
+    assert most == 1
+
+
+def test_seconds_are_the_recognisers_own_when_it_measured_them() -> None:
+    transcript = Transcript(segments=(), duration=1.0, seconds=0.25)
+    report = evaluate(FakeRecognizer({"a.wav": transcript}), [Sample("a.wav", "да")])
+    assert report.results[0].seconds == 0.25
+
+
+def test_progress_counts_recordings_audio_and_errors() -> None:
+    listener = Listener()
+    recognizer = FakeRecognizer({"a.wav": "да", "b.wav": "нет"})
+    samples = [Sample("a.wav", "да"), Sample("b.wav", "да")]
+    evaluate(recognizer, samples, progress=listener)
+    assert listener.states[0].recordings_done == 0
+    last = listener.states[-1]
+    assert (last.recordings_done, last.recordings, last.finished) == (2, 2, True)
+    assert last.audio_s == 4.0
+    assert last.words == EditCounts(substitutions=1, length=2)
+
+
+def test_a_model_that_does_not_load_is_reported_and_the_rest_go_on() -> None:
+    def broken() -> FakeRecognizer:
+        raise ModelLoadError("нет каталога")
+
+    def crashing() -> FakeRecognizer:
+        raise RuntimeError("сломалось\nсовсем")
+
+    good = FakeRecognizer({"a.wav": "да"})
+    sources = [
+        ModelSource("broken", "broken", broken),
+        ModelSource("crashing", "crashing", crashing),
+        ModelSource("good", "хорошая", lambda: good),
+    ]
+    listener = Listener()
+    reports = list(evaluate_models(sources, [Sample("a.wav", "да")], progress=listener))
+    assert [report.error for report in reports] == [
+        "нет каталога",
+        "RuntimeError: сломалось совсем",
+        None,
+    ]
+    assert [report.failed for report in reports] == [1, 1, 0]
+    assert reports[0].results == ()
+    assert (reports[2].label, reports[2].wer) == ("хорошая", 0.0)
+    assert listener.labels == ["broken", "crashing", "хорошая"]
+
+
+def test_an_interrupted_evaluation_does_not_wait_for_its_threads() -> None:
+    never = threading.Event()
+
+    class Stuck(FakeRecognizer):
+        def transcribe(self, path: str | Path) -> Transcript:
+            never.wait()
+            return super().transcribe(path)
+
+    class Impatient(Listener):
+        def advanced(self, progress: Progress) -> None:
+            if self.states:
+                raise KeyboardInterrupt
+            super().advanced(progress)
+
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(Stuck({}), [Sample("a.wav", "да")], progress=Impatient())
+    never.set()
+
+
+def test_the_signature_names_what_can_move_the_figures() -> None:
+    samples = [Sample("a.wav", "Да!")]
+    report = evaluate(FakeRecognizer({"a.wav": "да"}), samples)
+    assert report.signature is not None
+    fields = report.signature.fields
+    assert list(fields)[:2] == ["model", "lang"]
+    assert fields["norm"] == "ru-1"
+    assert fields["rows"] == "1"
+    assert fields["refs"] == references_digest(samples)
+    assert {"split", "empty", "stt-ru", "onnx-asr", "onnxruntime"} <= set(fields)
+    assert str(report.signature).startswith("model:fake|lang:ru|norm:ru-1|split:rapidfuzz|")
+
+
+def test_the_digest_of_references_knows_what_is_compared() -> None:
+    base = references_digest([Sample("a.wav", "Да!")])
+    assert references_digest([Sample("a.wav", "да")]) == base
+    assert references_digest([Sample("a.wav", "нет")]) != base
+    assert references_digest([Sample("a.wav", "да", 0)]) != base
+    assert references_digest([Sample("b.wav", "да")]) != base
+
+
+def warnings_of(report: ModelReport) -> str:
+    return "\n".join(report.warnings)
+
+
+def test_warnings_of_recordings_name_them() -> None:
+    transcript = Transcript(segments=(), duration=1.0, warnings=("файл оборван",))
+    report = evaluate(FakeRecognizer({"a.wav": transcript}), [Sample("a.wav", "да")])
+    assert report.warnings == ("a.wav: файл оборван",)
+
+
+def test_latin_letters_inside_russian_words_are_counted() -> None:
+    samples = [Sample("a.wav", "cтол"), Sample("a.wav", "стол")]
+    report = evaluate(FakeRecognizer({"a.wav": "стол"}), samples)
+    assert "латинские буквы внутри русских слов, в эталонах: 1" in warnings_of(report)
+
+
+def test_mono_with_channels_in_the_manifest_warns() -> None:
+    recognizer = FakeRecognizer({"a.wav": "да"})
+    recognizer.settings = {"channel": "mono"}
+    assert "--mono" in warnings_of(evaluate(recognizer, [Sample("a.wav", "да", 0)]))
+    assert warnings_of(evaluate(recognizer, [Sample("a.wav", "да")])) == ""
+
+
+def test_no_samples_is_an_empty_report() -> None:
+    report = evaluate(FakeRecognizer({}), [])
+    assert (report.files, report.failed, report.wer, report.speed) == (0, 0, None, None)
