@@ -50,7 +50,7 @@ class RussianGroup(TyperGroup):
 
 
 def _write_usage(command: Any, ctx: Any, formatter: Any) -> None:
-    pieces = " ".join(command.collect_usage_pieces(ctx))
+    pieces = re.sub(r"[{}]", "", " ".join(command.collect_usage_pieces(ctx)))
     formatter.write_usage(ctx.command_path, pieces, prefix="Использование: ")
 
 
@@ -61,8 +61,10 @@ def _write_parameters(command: Any, ctx: Any, formatter: Any) -> None:
         if record is None:
             continue
         names, text = record
-        is_argument = parameter.param_type_name == "argument"
-        title = "Аргументы" if is_argument else (parameter.rich_help_panel or "Параметры")
+        title = parameter.rich_help_panel or "Параметры"
+        if parameter.param_type_name == "argument":
+            names, title = parameter.metavar, "Аргументы"
+            text = text.removesuffix("[required]").rstrip()
         option = next((name for name in _HELP_OF_ITS_OWN if name in names), "")
         sections.setdefault(title, []).append((names, _HELP_OF_ITS_OWN.get(option, text)))
     for title, rows in sections.items():
