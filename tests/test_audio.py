@@ -720,6 +720,18 @@ def test_a_media_file_that_is_mostly_damaged_is_an_error(tmp_path: Path) -> None
         load_audio(path)
 
 
+def test_a_rate_that_changes_on_the_way_is_an_error(tmp_path: Path) -> None:
+    parts = [
+        write_media(tmp_path / f"{rate}.aac", tone(rate), rate, "aac", container="adts")
+        for rate in (16_000, 44_100)
+    ]
+    path = tmp_path / "a.aac"
+    path.write_bytes(b"".join(part.read_bytes() for part in parts))
+
+    with pytest.raises(AudioError, match="16000 Гц, каналов 1, потом 44100 Гц, каналов 1"):
+        load_audio(path)
+
+
 def test_zero_samples_are_an_error(tmp_path: Path) -> None:
     path = write(tmp_path / "a.wav", np.zeros((0, 1)))
 

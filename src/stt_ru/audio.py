@@ -18,12 +18,13 @@ import re
 import stat
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
 import soundfile as sf
-import soxr  # type: ignore[import-untyped]  # it ships no types
+import soxr
 from numpy.typing import NDArray
 
 from stt_ru.errors import AudioError, MissingExtraError
@@ -44,6 +45,7 @@ Frames: TypeAlias = NDArray[np.float32]
 MIN_SAMPLE_RATE = 4_000
 MAX_SAMPLE_RATE = 768_000  # the highest that recorders offer; beyond it a header is damaged
 
+PACKED_FRAMES = 8192  # of PyAV at a time, 1/6 s of 48 kHz
 READ_VALUES = 1 << 17  # values decoded at a time, over all channels: 0.5 MB, 8 s of 16 kHz mono
 
 FULL_SCALE_TOLERANCE = 2**-10  # 32768/32767 and other roundings of full scale are not clipping
@@ -534,14 +536,17 @@ class _AvSource:
         self._n_packets = 0
         self._n_bad_packets = 0
         self._is_cut = False
-        self._to_float = av.AudioResampler(format="flt")  # packed: planes beyond 8 are not safe
-        self._frames = self._decode()
-        # What the header says may differ from what is decoded (HE-AAC: half of the rate).
-        self._next = next(self._frames, None)
-        if self._next is None:
+        frames = self._decode()
+        first = next(frames, None)
+        if first is None:
             raise AudioError("в файле нет ни одного отсчёта звука: звуковая дорожка не читается")
-        self.sample_rate = self._next.sample_rate
-        self.channels = self._next.layout.nb_channels
+        # The header may say otherwise (HE-AAC: half of the rate).
+        self.sample_rate = first.sample_rate
+        self.channels = first.layout.nb_channels
+        # Not frame.to_ndarray(): from 8 channels on PyAV reads planes that are not there. Packed
+        # samples are one plane; many in one frame, as each costs more than its conversion.
+        self._to_packed = av.AudioResampler(format="flt", frame_size=PACKED_FRAMES)
+        self._pieces = self._pack(chain([first], frames))
 
     def _decode(self) -> Iterator[av.AudioFrame]:
         packets = self._container.demux(self._track)
@@ -559,31 +564,38 @@ class _AvSource:
             except self._error:
                 self._n_bad_packets += 1
 
-    def read(self) -> Frames:
-        pieces: list[Frames] = []
-        n_values = 0
-        while self._next is not None and n_values < READ_VALUES:
-            frame = self._next
+    def _pack(self, frames: Iterator[av.AudioFrame]) -> Iterator[Frames]:
+        for frame in frames:
             if (frame.sample_rate, frame.layout.nb_channels) != (self.sample_rate, self.channels):
                 raise AudioError(
                     f"посреди файла меняется звук: {self.sample_rate} Гц, каналов {self.channels}, "
                     f"потом {frame.sample_rate} Гц, каналов {frame.layout.nb_channels}; "
                     "перекодируйте его"
                 )
-            for packed in self._to_float.resample(frame):
-                pieces.append(
-                    packed.to_ndarray().astype(np.float32, copy=False).reshape(-1, self.channels)
-                )
-                n_values += pieces[-1].size
-            self._next = next(self._frames, None)
-        if not pieces:
-            if self._n_bad_packets > MAX_BAD_PACKETS * self._n_packets:
-                raise AudioError(
-                    f"файл испорчен: не читаются {self._n_bad_packets} из {self._n_packets} "
-                    "кусков звука"
-                )
-            return np.empty((0, self.channels), np.float32)
-        return np.concatenate(pieces)
+            yield from self._converted(frame)
+        yield from self._converted(None)
+
+    def _converted(self, frame: av.AudioFrame | None) -> Iterator[Frames]:
+        for packed in self._to_packed.resample(frame):
+            values = packed.to_ndarray().astype(np.float32, copy=False)
+            yield values.reshape(-1, self.channels)
+
+    def read(self) -> Frames:
+        pieces: list[Frames] = []
+        n_values = 0
+        for piece in self._pieces:
+            pieces.append(piece)
+            n_values += piece.size
+            if n_values >= READ_VALUES:
+                break
+        if pieces:
+            return np.concatenate(pieces)
+        if self._n_bad_packets > MAX_BAD_PACKETS * self._n_packets:
+            raise AudioError(
+                f"файл испорчен: не читаются {self._n_bad_packets} из {self._n_packets} "
+                "кусков звука"
+            )
+        return np.empty((0, self.channels), np.float32)
 
     def warnings(self, decoded_s: float) -> Iterator[str]:
         if self._n_tracks > 1:
