@@ -60,7 +60,7 @@ class TranscriptionError(SttRuError):
 
 
 class ReportError(SttRuError):
-    """A report cannot be written or read."""
+    """A report cannot be written."""
 
 
 class StreamingError(SttRuError, RuntimeError):

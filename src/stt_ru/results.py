@@ -72,9 +72,39 @@ class Signature:
     def __str__(self) -> str:
         return "|".join(f"{name}:{_escape(value)}" for name, value in self.fields.items())
 
+    @classmethod
+    def parse(cls, text: str) -> Signature:
+        """The signature that is written as ``text``.
+
+        Raises:
+            ValueError: If a field has no «:» or stands twice.
+
+        Example:
+            >>> Signature.parse("model:C%3A/a|lang:ru").fields
+            {'model': 'C:/a', 'lang': 'ru'}
+        """
+        fields: dict[str, str] = {}
+        for part in text.split("|") if text else ():
+            name, colon, value = part.partition(":")
+            if not colon or name in fields:
+                raise ValueError(f"not a field of a signature: {part!r}")
+            fields[name] = _unescape(value)
+        return cls(fields)
+
+
+_ESCAPES = {"%": "%25", "|": "%7C", ":": "%3A", "\n": "%0A"}
+
 
 def _escape(value: str) -> str:
-    return value.replace("%", "%25").replace("|", "%7C").replace(":", "%3A").replace("\n", "%0A")
+    for character, escape in _ESCAPES.items():  # «%» first: the others write it
+        value = value.replace(character, escape)
+    return value
+
+
+def _unescape(value: str) -> str:
+    for character, escape in reversed(_ESCAPES.items()):
+        value = value.replace(escape, character)
+    return value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +132,11 @@ class ModelReport:
     error: str | None = None
     warnings: Sequence[str] = ()
     signature: Signature | None = None
+
+    def __post_init__(self) -> None:
+        # A list would make equal reports unequal to those read back, and could change under us.
+        object.__setattr__(self, "results", tuple(self.results))
+        object.__setattr__(self, "warnings", tuple(self.warnings))
 
     @property
     def score(self) -> Score:
