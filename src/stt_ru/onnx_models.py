@@ -169,10 +169,11 @@ def load_model(
     """
     check_model_name(name, has_folder=folder is not None)
     asr_name = name
+    is_embedded = name == EMBEDDED_MODEL and folder is None
     if name == EMBEDDED_MODEL:
-        if folder is None:
-            folder, quantization = _embedded_folder(), None
         asr_name = _EMBEDDED_TYPE
+    if is_embedded:
+        folder, quantization = _embedded_folder(), None  # int8 under the plain name
     elif folder is not None:
         _check_folder(name, folder)
     warnings: list[str] = []
@@ -181,33 +182,33 @@ def load_model(
         model_files = resolver.resolve_model(quantization=quantization)
     except MoreThanOneModelFileFoundError as error:
         raise ModelLoadError(
-            f"модель {name}: в каталоге несколько подходящих файлов: {error}"
+            f"в каталоге модели {name} несколько подходящих файлов: {error}"
         ) from error
     except FileNotFoundError as error:
         if quantization is None:
-            raise _files_missing(name, resolver, folder, (None,), offline=offline) from error
+            wanted = _wanted_files(resolver, (None,))
+            raise _files_missing(name, wanted, folder, error, offline=offline) from error
         try:
             model_files = resolver.resolve_model(quantization=None)
         except FileNotFoundError as second:
-            tried = (quantization, None)
-            raise _files_missing(name, resolver, folder, tried, offline=offline) from second
+            wanted = _wanted_files(resolver, (quantization, None))
+            raise _files_missing(name, wanted, folder, second, offline=offline) from second
         warnings.append(f"весов {quantization} у модели {name} нет, взяты полные")
         quantization = None
     except Exception as error:
-        raise _no_download(f"модель {name}", error, f"-m {name}=КАТАЛОГ") from error
+        raise _no_download(name, error) from error
     try:
         manager = Manager(session_options(intra_op_threads), list(providers))
         # What has just been found is on the disk: the second look needs no network.
         adapter: Any = manager.create_asr(asr_name, folder, quantization=quantization, offline=True)
     except Exception as error:
         raise ModelLoadError(
-            f"модель {name} не загрузилась, файлы могут быть повреждены или не от неё: "
-            f"{_first_line(error)}"
+            f"файлы модели {name} повреждены или не от неё: {_first_line(error)}"
         ) from error
     return LoadedModel(
         adapter=adapter,
         weights=_digest(model_files.values()),
-        quantization=quantization,
+        quantization="int8" if is_embedded else quantization,
         provider=providers[0],
         warnings=tuple(warnings),
     )
@@ -223,12 +224,12 @@ def load_vad(folder: Path | None, *, offline: bool) -> VoiceDetector:
         resolver = create_vad_resolver("silero", folder, offline=offline or None)
         resolver.resolve_model()
     except FileNotFoundError as error:
-        where = folder if folder is not None else _hub_folder("silero")
+        if folder is None and not offline:
+            raise _vad_not_downloaded(error) from error
+        where = _hub_folder("silero") if folder is None else folder
         raise ModelLoadError(f"нет файла VAD {VAD_FILE} в {where}; {vad_advice()}") from error
     except Exception as error:
-        raise ModelLoadError(
-            f"VAD Silero не скачался: {_first_line(error)}; {vad_advice()}"
-        ) from error
+        raise _vad_not_downloaded(error) from error
     options = session_options(intra_op_threads=1)
     try:
         manager = Manager()
@@ -242,6 +243,13 @@ def load_vad(folder: Path | None, *, offline: bool) -> VoiceDetector:
         raise ModelLoadError(f"VAD Silero не загрузился: {_first_line(error)}") from error
     checked: VoiceDetector = detector
     return checked
+
+
+def _vad_not_downloaded(error: Exception) -> ModelLoadError:
+    return ModelLoadError(
+        f"VAD Silero не скачался с Hugging Face: {_first_line(error)} Проверьте сеть или "
+        f"{vad_advice()}"
+    )
 
 
 def vad_advice() -> str:
@@ -258,64 +266,55 @@ def _embedded_folder() -> Path:
 
 def _check_folder(name: str, folder: Path) -> None:
     if not folder.exists():
-        raise ModelLoadError(
-            f"модель {name}: нет каталога {folder}; укажите каталог с файлами модели"
-        )
+        raise ModelLoadError(f"нет каталога {folder} с файлами модели {name}")
     if not folder.is_dir():
-        raise ModelLoadError(
-            f"модель {name}: {folder} – не каталог; укажите каталог, в котором лежат её файлы"
-        )
+        raise ModelLoadError(f"{folder} – не каталог; укажите каталог с файлами модели {name}")
 
 
 def _resolver(asr_name: str, name: str, folder: Path | None, *, offline: bool) -> Resolver[Any]:
     try:
         return create_asr_resolver(asr_name, folder, offline=offline or None)
     except FileNotFoundError as error:
-        where = folder if folder is not None else _hub_folder(name)
-        raise ModelLoadError(
-            f"модель {name}: нет config.json в {where}; {_without_network(name, offline=offline)}"
-        ) from error
+        raise _files_missing(name, "config.json", folder, error, offline=offline) from error
     except InvalidModelTypeInConfigError as error:
         raise ModelLoadError(
-            f"модель {name}: onnx-asr не знает такой вид модели ({error}); "
+            f"onnx-asr не знает вида модели {name} ({error}); "
             f"виды: {', '.join(get_args(AsrTypeNames))}"
         ) from error
     except Exception as error:
-        raise _no_download(f"модель {name}", error, f"-m {name}=КАТАЛОГ") from error
+        raise _no_download(name, error) from error
 
 
-def _files_missing(
-    name: str,
-    resolver: Resolver[Any],
-    folder: Path | None,
-    quantizations: Sequence[str | None],
-    *,
-    offline: bool,
-) -> ModelLoadError:
-    wanted = " или ".join(
+def _wanted_files(resolver: Resolver[Any], quantizations: Sequence[str | None]) -> str:
+    return " или ".join(
         ", ".join(sorted(set(resolver.model_type._get_model_files(quantization).values())))
         for quantization in quantizations
     )
+
+
+def _files_missing(
+    name: str, wanted: str, folder: Path | None, error: Exception, *, offline: bool
+) -> ModelLoadError:
+    marks = " («?» – любой знак, «*» – любые)" if set("?*") & set(wanted) else ""
     if folder is not None:
+        return ModelLoadError(f"в каталоге {folder} нет файлов модели {name}: {wanted}{marks}")
+    by_hand = f"положите файлы модели в каталог и укажите -m {name}=КАТАЛОГ"
+    place = _hub_folder(name)
+    if offline:
         return ModelLoadError(
-            f"модель {name}: в каталоге {folder} нет её файлов; нужны {wanted} "
-            "(«?» – любой знак, «*» – любые)"
+            f"модели {name} нет на этом компьютере: искали {wanted}{marks} в {place}; "
+            f"уберите --offline, чтобы скачать её, или {by_hand}"
         )
     return ModelLoadError(
-        f"модели {name} нет: искали {wanted} в {_hub_folder(name)}; "
-        f"{_without_network(name, offline=offline)}"
+        f"модели {name} нет в {place}, и с Hugging Face она не скачалась: {_first_line(error)} "
+        f"Проверьте имя и сеть или {by_hand}; нужны {wanted}{marks}"
     )
 
 
-def _without_network(name: str, *, offline: bool) -> str:
-    folder = f"положите файлы модели в каталог и укажите -m {name}=КАТАЛОГ"
-    return f"уберите --offline, чтобы скачать её, или {folder}" if offline else folder
-
-
-def _no_download(what: str, error: Exception, option: str) -> ModelLoadError:
+def _no_download(name: str, error: Exception) -> ModelLoadError:
     return ModelLoadError(
-        f"{what} не скачалась с Hugging Face: {_first_line(error)}; проверьте имя и сеть "
-        f"или укажите каталог с файлами: {option}"
+        f"модель {name} не скачалась с Hugging Face: {_first_line(error)} Проверьте имя и сеть "
+        f"или укажите каталог с файлами: -m {name}=КАТАЛОГ"
     )
 
 
@@ -339,4 +338,5 @@ def _digest(paths: Any) -> str:
 
 def _first_line(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__
+    line = lines[0] if lines else type(error).__name__
+    return line if line.endswith(".") else f"{line}."

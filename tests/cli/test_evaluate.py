@@ -56,7 +56,7 @@ def test_a_failed_recording_and_a_model_that_does_not_load_are_exit_1(place: Pla
     assert "fakes.py:broken (не загружена)" in lines[1]
     assert lines[2].split()[1:3] == ["33.3", "35.7"]
     assert lines[3].split()[1] == "0.0"
-    assert "модель не загружена: RuntimeError: нет весов" in done.stderr
+    assert "fakes.py:broken не загружена: RuntimeError: нет весов" in done.stderr
     assert "WER на общих строках (1): fakes.py:half 33.3 %; fakes.py:good 0.0 %" in done.stderr
     assert [model["failed"] for model in report_of(place)["models"]] == [2, 1, 0]
 

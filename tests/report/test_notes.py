@@ -58,7 +58,7 @@ def test_several_models_are_named() -> None:
 
 def test_a_model_that_did_not_load_is_an_error() -> None:
     (note,) = notes([ModelReport(model="m", label="m", rows=2, error="нет каталога")])
-    assert (note.kind, note.text) == ("error", "m: модель не загружена: нет каталога")
+    assert (note.kind, note.text) == ("error", "m не загружена: нет каталога")
 
 
 def test_digits_on_one_side_are_a_warning_once_a_model() -> None:

@@ -24,10 +24,16 @@ def run() -> int:
     interruption.listen()
     for variable in _ONE_THREAD:
         os.environ.setdefault(variable, "1")
+    os.environ.setdefault("HF_HUB_VERBOSITY", "error")  # what fails is said in our own words
     try:
         code = _run_command()
     except KeyboardInterrupt:
         code = 130
+    except Exception:
+        # A library whose import is interrupted may answer with an error of its own.
+        if interruption.exit_code is None:
+            raise
+        code = interruption.exit_code
     finally:
         flush_streams()
     return code if interruption.exit_code is None else interruption.exit_code

@@ -50,7 +50,7 @@ def notes(reports: Sequence[ModelReport]) -> list[Note]:
 def _model_notes(report: ModelReport, *, name_model: bool) -> Iterator[Note]:
     prefix = f"{report.label}: " if name_model else ""
     if report.error is not None:
-        yield Note("error", f"{report.label}: модель не загружена: {report.error}")
+        yield Note("error", f"{report.label} не загружена: {report.error}")
         return
     yield from _failures(report, prefix)
     for text in _limited(Counter(report.warnings)):
