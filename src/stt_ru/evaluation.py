@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Protocol
 
+from stt_ru.background import call_in_background
 from stt_ru.errors import SttRuError
 from stt_ru.manifest import Sample, load_manifest
 from stt_ru.normalize import NORMALIZER, has_digits, has_mixed_scripts, normalize
@@ -123,7 +124,7 @@ def evaluate_models(
     for source in sources:
         listener.loading(source.label)
         try:
-            recognizer = _in_background(source.load)
+            recognizer = call_in_background(source.load)
         except SttRuError as error:
             yield _not_loaded(source, samples, str(error))
             continue
@@ -391,25 +392,3 @@ def _not_loaded(source: ModelSource, samples: Sequence[Sample], error: str) -> M
 def _sentence(error: BaseException) -> str:
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-def _in_background(load: Callable[[], Recognizer]) -> Recognizer:
-    """Call in a thread of its own: a main thread inside foreign code would not hear Ctrl+C."""
-    outcome: queue.SimpleQueue[tuple[Recognizer | None, BaseException | None]] = queue.SimpleQueue()
-
-    def run() -> None:
-        try:
-            outcome.put((load(), None))
-        except BaseException as error:  # noqa: BLE001 - raised again in the caller
-            outcome.put((None, error))
-
-    threading.Thread(target=run, name="model-loader", daemon=True).start()
-    while True:
-        try:
-            recognizer, error = outcome.get(timeout=_TICK_S)
-        except queue.Empty:
-            continue
-        if error is not None:
-            raise error
-        assert recognizer is not None
-        return recognizer

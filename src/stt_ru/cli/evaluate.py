@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from datetime import datetime
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from stt_ru.background import call_in_background
 from stt_ru.cli.interrupts import Interrupted
 from stt_ru.cli.russian import number, one_of, whole_number
 from stt_ru.cli.streams import print_answer, print_message
@@ -220,6 +222,7 @@ def evaluate(
     # From here on the heavy libraries are loaded; a wrong request above has not paid for them.
     if offline:
         _forbid_network()
+    call_in_background(lambda: import_module("stt_ru.evaluation"))
     from stt_ru.onnx_models import check_model_name, providers_for
     from stt_ru.segmentation import VadOptions
     from stt_ru.transcriber import check_request, check_vad_folder
