@@ -55,7 +55,7 @@ def reports(draw: st.DrawFn) -> ModelReport:
         rows=len(rows) if error is None else draw(st.integers(0, 9)),
         results=rows,
         audio_s=draw(st.floats(0, 1e6)),
-        wall_s=draw(st.floats(0, 1e6)),
+        wall_s=draw(st.just(0.0) | st.floats(1e-3, 1e6)),
         error=error,
         warnings=draw(st.lists(TEXTS, max_size=2)),
         signature=draw(
