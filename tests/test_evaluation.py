@@ -13,9 +13,8 @@ from stt_ru.evaluation import (
     Sample,
     evaluate,
     evaluate_models,
-    references_digest,
 )
-from stt_ru.results import ModelReport
+from stt_ru.results import ModelReport, references_digest
 from stt_ru.scoring import EditCounts
 from stt_ru.transcriber import Segment, Transcript
 from tests.conftest import FakeRecognizer

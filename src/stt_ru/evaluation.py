@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 import queue
 import threading
@@ -17,7 +15,7 @@ from stt_ru.errors import SttRuError
 from stt_ru.manifest import Sample, load_manifest
 from stt_ru.normalize import NORMALIZER, has_digits, has_mixed_scripts, normalize
 from stt_ru.report.table import format_table
-from stt_ru.results import FileResult, ModelReport, Signature
+from stt_ru.results import FileResult, ModelReport, Signature, references_digest
 from stt_ru.scoring import EDIT_SPLIT, EditCounts, score_texts
 from stt_ru.transcriber import Recognizer, Transcript
 
@@ -374,15 +372,6 @@ def _signature(recognizer: Recognizer, samples: Sequence[Sample]) -> Signature:
             **{package: version(package) for package in ("stt-ru", "onnx-asr", "onnxruntime")},
         }
     )
-
-
-def references_digest(samples: Iterable[Sample]) -> str:
-    """First 12 hex digits of the SHA-256 over the rows: equal digests mean equal questions."""
-    digest = hashlib.sha256()
-    for sample in samples:
-        row = [sample.audio, sample.channel, normalize(sample.text)]
-        digest.update(json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()[:12]
 
 
 def _not_loaded(source: ModelSource, samples: Sequence[Sample], error: str) -> ModelReport:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from stt_ru.normalize import has_digits
+from stt_ru.normalize import has_digits, normalize
 from stt_ru.scoring import Score, total_score
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from stt_ru.manifest import Sample
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,3 +178,12 @@ class ModelReport:
     def digits_mismatch(self) -> int:
         """Rows in which figures stand only in the reference or only in the hypothesis."""
         return sum(result.digits_mismatch for result in self.results)
+
+
+def references_digest(samples: Iterable[Sample]) -> str:
+    """First 12 hex digits of the SHA-256 over the rows: equal digests mean equal questions."""
+    digest = hashlib.sha256()
+    for sample in samples:
+        row = [sample.audio, sample.channel, normalize(sample.text)]
+        digest.update(json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()[:12]
