@@ -40,9 +40,12 @@ _HEADER = "первой строкой нужны имена колонок, н�
 
 _LINE_BREAK = re.compile(r"[\r\n]")
 _PHYSICAL_LINE = re.compile(r"[^\r\n]*")
-# Possessive: an unclosed quote must not be closed by half of a doubled one.
-_QUOTED_CELL = re.compile(r'"((?:[^"]++|"")*+)"')
-_PLAIN_CELL = {delimiter: re.compile(rf"[^\r\n{delimiter}]*") for delimiter in _DELIMITERS}
+# A quoted cell or a plain one, then the delimiter if one follows. Possessive: half of a doubled
+# quote must not close what is never closed.
+_CELL = {
+    delimiter: re.compile(rf'(?:"((?:[^"]++|"")*+)"|(?!")([^\r\n{delimiter}]*+))({delimiter})?')
+    for delimiter in _DELIMITERS
+}
 _EXCEL_HINT = re.compile(r'\s*"?sep=.?"?[,;|\t]*\s*', re.IGNORECASE)
 _BLANK = ' \t\u00a0\ufeff",;'
 
@@ -199,7 +202,7 @@ def _csv_rows(
             if len(cells) <= columns.audio or not looks_like_recording(cells[columns.audio]):
                 continue
             is_uncertain = False
-        if not all(not cell or cell.isspace() for cell in cells):
+        if "".join(cells).strip():  # neither a blank line nor bare delimiters
             yield _csv_row(cells, started, delimiter, columns, faults)
 
 
@@ -211,21 +214,20 @@ def _parse_record(text: str, start: int, delimiter: str) -> tuple[list[str], int
     """
     cells: list[str] = []
     position = start
-    while True:
-        if text.startswith('"', position):
-            match = _QUOTED_CELL.match(text, position)
-            if match is None:
-                raise _BadQuoteError(position, None)
-            cells.append(match[1].replace('""', '"'))
-            if text[match.end() : match.end() + 1] not in ("", delimiter, "\r", "\n"):
-                raise _BadQuoteError(position, match.end())
+    match_cell = _CELL[delimiter].match
+    while match := match_cell(text, position):
+        quoted_cell, plain_cell, more = match.groups()
+        end = match.end()
+        if quoted_cell is None:
+            cells.append(plain_cell)
         else:
-            match = _match(_PLAIN_CELL[delimiter], text, position)
-            cells.append(match[0])
-        position = match.end()
-        if not text.startswith(delimiter, position):
-            return cells, position
-        position += 1
+            cells.append(quoted_cell.replace('""', '"'))
+            if not more and text[end : end + 1] not in ("", "\r", "\n"):
+                raise _BadQuoteError(position, end)
+        if not more:
+            return cells, end
+        position = end
+    raise _BadQuoteError(position, None)
 
 
 def _refuse_swallowed_rows(text: str, start: int, delimiter: str, columns: _Columns) -> None:
@@ -237,20 +239,19 @@ def _refuse_swallowed_rows(text: str, start: int, delimiter: str, columns: _Colu
     Raises:
         _BadQuoteError: At the quote of such a cell.
     """
-    position = start
+    position, column = start, 0
     while True:
-        match = _QUOTED_CELL.match(text, position)
-        if match is None:
-            match = _match(_PLAIN_CELL[delimiter], text, position)
-        else:
-            for inner in LINE_END.split(match[1])[1:]:
-                cells = inner.split(delimiter)
-                if 1 < len(cells) > columns.audio and looks_like_recording(cells[columns.audio]):
-                    raise _BadQuoteError(position, None)
-        position = match.end()
-        if not text.startswith(delimiter, position):
+        match = _match(_CELL[delimiter], text, position)
+        first, *others = LINE_END.split(match[1] or "")
+        starts = [(column, first)] if others else []
+        for column_of_line, line in (*starts, *((0, other) for other in others)):
+            cells = [""] * column_of_line + line.split(delimiter)
+            is_cut = delimiter in line and len(cells) > columns.audio
+            if is_cut and looks_like_recording(cells[columns.audio]):
+                raise _BadQuoteError(position, None)
+        if not match[3]:
             return
-        position += 1
+        position, column = match.end(), column + 1
 
 
 def _describe_bad_quote(text: str, bad: _BadQuoteError) -> str:

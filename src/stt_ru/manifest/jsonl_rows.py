@@ -126,16 +126,16 @@ def _decode(line: str) -> dict[str, Any]:
 
 
 def _depth(value: object) -> int:
-    level, depth = [value], 0
-    while level:
+    depth = 0
+    containers = [value]
+    while containers := [outer for outer in containers if isinstance(outer, (dict, list))]:
         depth += 1
-        containers = [outer for outer in level if isinstance(outer, (dict, list))]
-        level = [
+        containers = [
             inner
             for outer in containers
             for inner in (outer.values() if isinstance(outer, dict) else outer)
         ]
-    return depth - 1  # the last level held no container
+    return depth
 
 
 def _is_unicode(value: object) -> bool:

@@ -47,7 +47,7 @@ class Recording(NamedTuple):
     """A recording that is there."""
 
     path: Path
-    identity: tuple[int, int] | str
+    identity: int | str
     """Equal for one file named in two ways: `a.wav`, `./a.wav`, a link."""
 
 
@@ -70,20 +70,27 @@ class Recordings:
             return recording
 
     def _look_up(self, audio: str) -> Recording | None:
+        recording = self._stat(audio)
+        if recording is None:
+            others = map(self._stat, _other_spellings(audio))
+            recording = next((other for other in others if other is not None), None)
+        if recording is not None and audio.startswith("~"):
+            self._with_tilde = audio
+        return recording
+
+    def _stat(self, audio: str) -> Recording | None:
         # os, not pathlib: a Path a try would cost more than all else that is done with the row.
-        for spelling in _spellings(audio):
-            name = os.path.join(self._folder, spelling)  # noqa: PTH118
-            try:
-                status = os.stat(name)  # noqa: PTH116
-            except (OSError, ValueError):  # ValueError: NUL or half of a surrogate pair
-                continue
-            if stat.S_ISREG(status.st_mode):
-                if audio.startswith("~"):
-                    self._with_tilde = audio
-                inode = (status.st_dev, status.st_ino)
-                path = Path(name)
-                return Recording(path, inode if status.st_ino else str(path.resolve()))
-        return None
+        name = os.path.join(self._folder, audio)  # noqa: PTH118
+        try:
+            status = os.stat(name)  # noqa: PTH116
+        except (OSError, ValueError):  # ValueError: NUL or half of a surrogate pair
+            return None
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        path = Path(name)
+        if not status.st_ino:  # a file system without such numbers
+            return Recording(path, str(path.resolve()))
+        return Recording(path, status.st_dev << 128 | status.st_ino)
 
     def warnings(self) -> Iterator[str]:
         """What was found but may not be what was meant, a Russian sentence each."""
@@ -139,13 +146,12 @@ def _fold(name: str) -> str:
     return unicodedata.normalize("NFC", name).casefold()
 
 
-def _spellings(audio: str) -> Iterator[str]:
-    """The name as written, then as it may have been meant.
+def _other_spellings(audio: str) -> Iterator[str]:
+    """The name as it may have been meant.
 
     Windows' separators, spaces around the cell, and «й», «ё» of one code or two: archives made on
     macOS unpack into the latter.
     """
-    yield audio
     tried = {audio}
     for slashed in (audio, audio.replace("\\", "/")):
         for trimmed in (slashed, slashed.strip()):

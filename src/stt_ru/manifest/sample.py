@@ -42,9 +42,8 @@ class Sample:
     path: Path = _FROM_AUDIO
 
     def __post_init__(self) -> None:
-        audio: object = self.audio
-        if isinstance(audio, os.PathLike):  # natural in Python, but the report needs a string
-            object.__setattr__(self, "audio", os.fspath(audio))
+        if not isinstance(self.audio, str):  # a Path is natural in Python; reports need a string
+            object.__setattr__(self, "audio", os.fspath(self.audio))
         if self.path is _FROM_AUDIO:
             object.__setattr__(self, "path", Path(self.audio))
         text: object = self.text
