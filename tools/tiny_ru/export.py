@@ -12,16 +12,15 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
 import onnxruntime as ort
 import torch
 from features import LOG_GUARD, N_FFT, mel_filters, normalize
-from model import ALPHABET, BLANK, N_MELS, STRIDE, Config, Layer, Network, pack
+from model import ALPHABET, BLANK, N_MELS, ROW_FRAMES, SPLIT, Config, Layer, Network, pack
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 from onnxruntime.quantization import (
@@ -33,6 +32,9 @@ from onnxruntime.quantization import (
 )
 from running_norm import DECAY, EPSILON, PRIOR_DEVIATION, PRIOR_FRAMES, PRIOR_MEAN
 from train import Pool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 OPSET = 17
 NEVER = 1 << 60  # the end of a stream that has not ended
@@ -112,35 +114,43 @@ def offline_graph(network: Network) -> onnx.ModelProto:
     for layer in network.stem:
         mask = g.slice(mask, 0, np.iinfo(np.int64).max, 2, 2)
         x = g.add("Mul", g.convolution(x, layer, padded=True), mask)
+    for layer in network.trunk:
+        x = g.add("Mul", g.add("Add", x, g.convolution(x, layer, padded=True)), mask)
     steps = g.add("ReduceSum", mask, g.constant([2], np.int64), keepdims=0)
-    for i, block in enumerate(network.blocks):
-        y = g.convolution(x, block, padded=True)
-        if str(i) in network.squeezes:
-            squeeze = network.squeezes[str(i)]
-            total = g.add("ReduceSum", g.add("Mul", y, mask), g.constant([2], np.int64), keepdims=0)
-            hidden = g.add("Relu", g.linear(g.add("Div", total, steps), squeeze.down))
-            gate = g.add("Sigmoid", g.linear(hidden, squeeze.up))
-            y = g.add("Mul", y, g.add("Unsqueeze", gate, g.constant([2], np.int64)))
+    for layer, squeeze in zip(network.top, network.squeezes, strict=True):
+        y = g.convolution(x, layer, padded=True)
+        total = g.add("ReduceSum", g.add("Mul", y, mask), g.constant([2], np.int64), keepdims=0)
+        hidden = g.add("Relu", g.linear(g.add("Div", total, steps), squeeze.down))
+        gate = g.add("Sigmoid", g.linear(hidden, squeeze.up))
+        y = g.add("Mul", y, g.add("Unsqueeze", gate, g.constant([2], np.int64)))
         x = g.add("Mul", g.add("Add", x, y), mask)
-    scores = g.linear(g.add("Transpose", x, perm=[0, 2, 1]), network.head)
-    g.add("LogSoftmax", scores, axis=-1, output="logprobs")
+    scores = g.linear(g.add("Transpose", x, perm=[0, 2, 1]), network.top_head)
+    rows = g.add("Reshape", scores, g.constant([0, -1, BLANK + 1], np.int64))
+    g.add("LogSoftmax", rows, axis=-1, output="logprobs")
     return g.model(
         [
-            helper.make_tensor_value_info("audio_signal", TensorProto.FLOAT, ["batch", N_MELS, "time"]),
+            helper.make_tensor_value_info(
+                "audio_signal", TensorProto.FLOAT, ["batch", N_MELS, "time"]
+            ),
             helper.make_tensor_value_info("length", TensorProto.INT64, ["batch"]),
         ],
-        [helper.make_tensor_value_info("logprobs", TensorProto.FLOAT, ["batch", "steps", BLANK + 1])],
+        [
+            helper.make_tensor_value_info(
+                "logprobs", TensorProto.FLOAT, ["batch", "rows", BLANK + 1]
+            )
+        ],
     )
 
 
 def streaming_graph(network: Network) -> onnx.ModelProto:
     """One piece of a recording.
 
-    Inputs are ``power`` (frames, 257), a multiple of 4 frames; ``end``, the number of frames of the
+    Inputs are ``power`` (frames, 257), a multiple of 8 frames; ``end``, the number of frames of the
     recording, or a very large number while it is not known; and the state, all zeros at first:
     ``position`` (frames before), ``sums`` (of frames, of squares, of ones) and a cache for each
     convolution. The state's outputs have the same names with ``next_`` before. ``logprobs`` (frames
-    / 4, 34) lags behind by five steps; steps before the start and after the end are blank.
+    / 4, 34) lags behind by two steps of 8 frames; rows before the start and after the end are
+    blank.
     """
     g = Graph()
     states: list[tuple[str, list[int], int]] = [("position", [1], TensorProto.INT64)]
@@ -156,7 +166,9 @@ def streaming_graph(network: Network) -> onnx.ModelProto:
         numbers = g.add("Add", numbers, first)
         started = g.add("GreaterOrEqual", numbers, g.constant([0], np.int64))
         within = g.add("And", started, g.add("Less", numbers, end))
-        return g.add("Unsqueeze", g.add("Cast", within, to=TensorProto.FLOAT), g.constant([0], np.int64))
+        return g.add(
+            "Unsqueeze", g.add("Cast", within, to=TensorProto.FLOAT), g.constant([0], np.int64)
+        )
 
     def cached(x: str, name: str, channels: int, length: int) -> str:
         """The last ``length`` columns of the past, then ``x``; what to keep is put out."""
@@ -167,13 +179,20 @@ def streaming_graph(network: Network) -> onnx.ModelProto:
         return joined
 
     frames = g.add("Gather", g.add("Shape", "power"), g.constant(0, np.int64))
-    g.add("Add", "position", g.add("Unsqueeze", frames, g.constant([0], np.int64)), output="next_position")
+    g.add(
+        "Add",
+        "position",
+        g.add("Unsqueeze", frames, g.constant([0], np.int64)),
+        output="next_position",
+    )
     mel = g.add("MatMul", "power", g.constant(mel_filters()))
     log_mel = g.add("Log", g.add("Add", mel, g.constant(LOG_GUARD)))
     shifted = g.add("Sub", log_mel, g.constant(PRIOR_MEAN))
 
     # decayed sums of [frames, squares, ones] up to each frame: a triangle of powers of the decay
-    number = g.add("Range", g.constant(0.0), g.add("Cast", frames, to=TensorProto.FLOAT), g.constant(1.0))
+    number = g.add(
+        "Range", g.constant(0.0), g.add("Cast", frames, to=TensorProto.FLOAT), g.constant(1.0)
+    )
     column = g.add("Unsqueeze", number, one)
     age = g.add("Sub", column, g.add("Unsqueeze", number, g.constant([0], np.int64)))
     power_of = g.add("Exp", g.add("Mul", g.add("Relu", age), g.constant(math.log(DECAY))))
@@ -181,7 +200,9 @@ def streaming_graph(network: Network) -> onnx.ModelProto:
     triangle = g.add("Mul", power_of, old)
     ones = g.add("Add", g.add("Mul", g.slice(shifted, 0, 1, 1), g.constant(0.0)), g.constant(1.0))
     moments = g.add("Concat", shifted, g.add("Mul", shifted, shifted), ones, axis=1)
-    fading = g.add("Exp", g.add("Mul", g.add("Add", column, g.constant(1.0)), g.constant(math.log(DECAY))))
+    fading = g.add(
+        "Exp", g.add("Mul", g.add("Add", column, g.constant(1.0)), g.constant(math.log(DECAY)))
+    )
     past = g.add("Mul", fading, state("sums", [1, 2 * N_MELS + 1]))
     sums = g.add("Add", g.add("MatMul", triangle, moments), past)
     keep = [g.constant([value], np.int64) for value in (-1, np.iinfo(np.int64).max, 0)]
@@ -198,29 +219,36 @@ def streaming_graph(network: Network) -> onnx.ModelProto:
     x = g.add("Mul", x, inside("position", frames, "end"))
 
     two = g.constant([2], np.int64)
+    row_end = g.add(
+        "Div", g.add("Add", "end", g.constant([3], np.int64)), g.constant([4], np.int64)
+    )
     count_now, first, end = frames, "position", "end"
-    for i, (layer, cache) in enumerate(zip(network.stem, (4, 3), strict=True)):
+    for i, (layer, cache) in enumerate(zip(network.stem, (4, 3, 3), strict=True)):
         # a strided layer waits for two columns ahead: one of its own steps behind
         joined = cached(x, f"stem_{i}", int(layer.weight.shape[1]), cache)
         count_now = g.add("Div", count_now, g.constant(2, np.int64))
-        first = g.add("Sub", g.add("Div", first, two), one) if i == 0 else g.add(
-            "Sub", g.add("Div", g.add("Add", first, one), two), one
+        first = (
+            g.add("Sub", g.add("Div", first, two), one)
+            if i == 0
+            else g.add("Sub", g.add("Div", g.add("Add", first, one), two), one)
         )
         end = g.add("Div", g.add("Add", end, one), two)
         x = g.add("Mul", g.convolution(joined, layer, padded=False), inside(first, count_now, end))
-    for i, block in enumerate(network.blocks):
+    for i, block in enumerate(network.trunk):
         reach = (block.kernel - 1) * block.dilation
         right = reach - block.left
         joined = cached(x, f"block_{i}", network.config.channels, reach)
         y = g.convolution(joined, block, padded=False)
         delayed = g.slice(joined, block.left, -right if right else np.iinfo(np.int64).max, 2)
         first = g.add("Sub", first, g.constant([right], np.int64))
-        valid = inside(first, count_now, end)
-        x = g.add("Mul", g.add("Add", delayed, y), valid)
-    scores = g.linear(g.add("Transpose", g.add("Squeeze", x, g.constant([0], np.int64)), perm=[1, 0]), network.head)
-    log_probs = g.add("LogSoftmax", scores, axis=-1)
+        x = g.add("Mul", g.add("Add", delayed, y), inside(first, count_now, end))
+    columns = g.add("Transpose", g.add("Squeeze", x, g.constant([0], np.int64)), perm=[1, 0])
+    rows = g.add("Reshape", g.linear(columns, network.head), g.constant([-1, BLANK + 1], np.int64))
+    log_probs = g.add("LogSoftmax", rows, axis=-1)
     blank = np.full((1, BLANK + 1), -100.0)
     blank[0, BLANK] = 0.0
+    split = g.constant(SPLIT, np.int64)
+    valid = inside(g.add("Mul", first, split), g.add("Mul", count_now, split), row_end)
     is_valid = g.add("Cast", g.add("Transpose", valid, perm=[1, 0]), to=TensorProto.BOOL)
     g.add("Where", is_valid, log_probs, g.constant(blank), output="logprobs")
     return g.model(
@@ -230,7 +258,7 @@ def streaming_graph(network: Network) -> onnx.ModelProto:
             *(helper.make_tensor_value_info(name, kind, shape) for name, shape, kind in states),
         ],
         [
-            helper.make_tensor_value_info("logprobs", TensorProto.FLOAT, ["steps", BLANK + 1]),
+            helper.make_tensor_value_info("logprobs", TensorProto.FLOAT, ["rows", BLANK + 1]),
             *(
                 helper.make_tensor_value_info(f"next_{name}", kind, shape)
                 for name, shape, kind in states
@@ -264,7 +292,10 @@ class Calibration(CalibrationDataReader):  # type: ignore[misc]
 
 def training_frames(shards: Path, count: int) -> Iterator[NDArray[np.float32]]:
     """Log-mel frames of ``count`` training utterances, spread over the sources."""
-    paths = [next(iter(sorted(shards.glob(f"{name}-*.npz"))), None) for name in ("espeak", "festival", "prompts")]
+    paths = [
+        next(iter(sorted(shards.glob(f"{name}-*.npz"))), None)
+        for name in ("espeak", "festival", "prompts")
+    ]
     found = [path for path in paths if path]
     for path in found:
         pool = Pool()
@@ -317,7 +348,7 @@ def verify(network: Network, model: onnx.ModelProto) -> float:
     recordings = [rng.normal(size=(n, N_MELS)).astype(np.float32) for n in (203, 96, 401)]
     batch = pack(recordings)
     with torch.no_grad():
-        expected = network(batch).numpy()
+        expected = network(batch)[0].numpy()
     features = np.zeros((3, N_MELS, 401), np.float32)
     for row, frames in zip(features, recordings, strict=True):
         row[:, : len(frames)] = frames.T
@@ -336,7 +367,9 @@ def main() -> None:
     parser.add_argument("model", choices=("tiny-ru", "tiny-ru-stream"))
     parser.add_argument("--build", type=Path, default=Path("build/tiny_ru"))
     parser.add_argument("--output", type=Path, help="folder; default src/stt_ru/models/<model>")
-    parser.add_argument("--calibration", type=int, default=120, help="training utterances to look at")
+    parser.add_argument(
+        "--calibration", type=int, default=120, help="training utterances to look at"
+    )
     arguments = parser.parse_args()
     state = torch.load(arguments.build / f"{arguments.model}.pt", weights_only=True)
     network = Network(Config(**state["config"]))
@@ -346,7 +379,7 @@ def main() -> None:
     output.mkdir(parents=True, exist_ok=True)
     floats = arguments.build / f"{arguments.model}-float"
     floats.mkdir(exist_ok=True)
-    streaming = network.config.lookahead is not None
+    streaming = not network.config.top
     model = streaming_graph(network) if streaming else offline_graph(network)
     onnx.save(model, floats / "model.onnx")
     if not streaming:
@@ -357,14 +390,18 @@ def main() -> None:
     else:
         feeds = offline_feeds(shards, arguments.calibration)
     quantize(floats / "model.onnx", output / "model.onnx", feeds)
-    config: dict[str, Any] = {"features_size": N_MELS, "subsampling_factor": STRIDE}
+    config: dict[str, Any] = {"features_size": N_MELS, "subsampling_factor": ROW_FRAMES}
     config["model_type"] = "tiny-ru-stream" if streaming else "nemo-conformer-ctc"
     vocabulary = "".join(f"{token} {i}\n" for i, token in enumerate([*ALPHABET, "<blk>"]))
     for folder in (output, floats):
-        (folder / "config.json").write_text(json.dumps(config, sort_keys=True) + "\n", encoding="utf-8")
+        (folder / "config.json").write_text(
+            json.dumps(config, sort_keys=True) + "\n", encoding="utf-8"
+        )
         (folder / "vocab.txt").write_text(vocabulary, encoding="utf-8")
     size = (output / "model.onnx").stat().st_size
-    print(f"{output / 'model.onnx'}: {size / 1e6:.2f} MB, {state['spent_s'] / 60:.0f} min of training")
+    print(
+        f"{output / 'model.onnx'}: {size / 1e6:.2f} MB, {state['spent_s'] / 60:.0f} min of training"
+    )
 
 
 if __name__ == "__main__":

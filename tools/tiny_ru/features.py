@@ -1,18 +1,21 @@
 """Log-mel frames before normalisation, and the normalisation of onnx-asr's ``nemo80`` on top.
 
-Training stores frames that are not normalised, so that noise can still be added to them and that the
-streaming model can normalise as it goes. ``check`` proves that the two steps together are what
+Training stores frames that are not normalised, so that noise can still be added to them and that
+the streaming model can normalise as it goes. ``check`` proves that the two steps together are what
 ``NemoPreprocessorNumpy("nemo80")`` computes.
 """
 
 from __future__ import annotations
 
 from importlib.resources import as_file, files
+from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx_asr.preprocessors
-from numpy.typing import NDArray
 from onnx_asr.preprocessors.numpy_preprocessor import NemoPreprocessorNumpy
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 SAMPLE_RATE = 16_000
 N_MELS = 80

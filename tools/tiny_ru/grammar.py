@@ -11,18 +11,27 @@ parts never share a sentence, whatever the seed.
 Run as a program it prints sentences of one part.
 """
 
+# ruff: noqa: E501 (a template stands on one line, however long)
+
 from __future__ import annotations
 
 import argparse
 import hashlib
 import random
 import re
-from collections.abc import Callable, Iterable, Iterator
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import lexicon as lx
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
 Part = Literal["train", "watch", "test"]
+
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
 
 IVR = """
 [пожалуйста, |]нажмите {key}[, чтобы {ivr_goal}| для {ivr_thing_gen}]
@@ -283,11 +292,11 @@ _UNITS_OF_NUMBER = (
     ("месяц", "месяца", "месяцев"), ("участник", "участника", "участников"),
 )  # fmt: skip
 _FEMININE_UNITS = {"минута", "секунда", "штука", "тонна", "страница", "неделя"}
-_SYLLABLES = """ба во ги де жо зу ли мо ни по ра су та фе хи цы че ша ще бра вра гло дре кро пла сти
+_SYLLABLES = _words("""ба во ги де жо зу ли мо ни по ра су та фе хи цы че ша ще бра вра гло дре кро пла сти
 тро хле шко пре про при под раз без нов вер гор дом лес мир пол рек сад тор ход чис шум бег вид
-стан мост крас мел зим лет кам вод нос рос ток пар""".split()
-_ENDINGS = """а ы у ой е ом ов ами ах ый ого ому ая ую ые ых ить ает или ала ение ость ник ница ский
-ского ская овать уется ится ался лась ция тель""".split()
+стан мост крас мел зим лет кам вод нос рос ток пар""")
+_ENDINGS = _words("""а ы у ой е ом ов ами ах ый ого ому ая ую ые ых ить ает или ала ение ость ник ница ский
+ского ская овать уется ится ался лась ция тель""")
 
 _SPACES = re.compile(r"\s+")
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
@@ -336,7 +345,7 @@ class Grammar:
             "year": lambda: f"{self._year('ого')} года",
             "year_loc": lambda: self._year("ом"),
             "clock": self._clock,
-            "clock_gen": lambda: choose("часа двух трёх четырёх пяти шести семи восьми девяти десяти".split()) + choose((" часов", "", " вечера")),
+            "clock_gen": lambda: choose(_words("часа двух трёх четырёх пяти шести семи восьми девяти десяти")) + choose((" часов", "", " вечера")),
             "ordinal_m": lambda: lx.ordinal(rng.randint(1, 99), "ый"),
             "ordinal_f": lambda: lx.ordinal(rng.randint(1, 99), "ая"),
             "ordinal_gen": lambda: lx.ordinal(rng.randint(1, 31), "ого"),
@@ -410,13 +419,22 @@ class Grammar:
     def _digits(self) -> str:
         style = self.rng.random()
         if style < 0.5:
-            return " ".join(lx.number(self.rng.randint(0, 9)) for _ in range(self.rng.randint(2, 7)))
+            return " ".join(
+                lx.number(self.rng.randint(0, 9)) for _ in range(self.rng.randint(2, 7))
+            )
         if style < 0.8:
-            return " ".join(lx.number(self.rng.randint(10, 99)) for _ in range(self.rng.randint(1, 3)))
+            return " ".join(
+                lx.number(self.rng.randint(10, 99)) for _ in range(self.rng.randint(1, 3))
+            )
         return lx.number(self.rng.randint(100, 999))
 
     def _phone(self) -> str:
-        groups = [self.rng.randint(901, 999), self.rng.randint(100, 999), self.rng.randint(0, 99), self.rng.randint(0, 99)]
+        groups = [
+            self.rng.randint(901, 999),
+            self.rng.randint(100, 999),
+            self.rng.randint(0, 99),
+            self.rng.randint(0, 99),
+        ]
         words = [lx.number(g) if g > 9 else "ноль " + lx.number(g) for g in groups]
         if self.rng.random() < 0.3:
             words = [" ".join(lx.number(int(d)) for d in str(g)) for g in groups]
@@ -427,18 +445,24 @@ class Grammar:
         return self.rng.randint(1, 10 ** self.rng.choice((1, 2, 2, 3, 3, 4, 5, 6)))
 
     def _counted(self, value: int, forms: tuple[str, str, str]) -> str:
-        return f"{lx.number(value, feminine=forms[0] in _FEMININE_UNITS)} {lx.plural(value, *forms)}"
+        return (
+            f"{lx.number(value, feminine=forms[0] in _FEMININE_UNITS)} {lx.plural(value, *forms)}"
+        )
 
     def _count_messages(self) -> str:
         value = self.rng.choice((1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 15, 20, 21, 30))
-        kind = self.rng.choice(("нов", "стар", "непрослушанн", "сохранённ", "голосов", "важн", "рабоч"))
+        kind = self.rng.choice(
+            ("нов", "стар", "непрослушанн", "сохранённ", "голосов", "важн", "рабоч")
+        )
         one, few = (kind + "ое", kind + "ых") if kind != "рабоч" else ("рабочее", "рабочих")
         count = "одно" if value == 1 else lx.number(value)
         return f"{count} {one if value == 1 else few} {lx.plural(value, 'сообщение', 'сообщения', 'сообщений')}"
 
     def _money(self) -> str:
         value = self._magnitude()
-        text = self._counted(value, self.rng.choice((_UNITS_OF_NUMBER[0], _UNITS_OF_NUMBER[0], _UNITS_OF_NUMBER[11])))
+        text = self._counted(
+            value, self.rng.choice((_UNITS_OF_NUMBER[0], _UNITS_OF_NUMBER[0], _UNITS_OF_NUMBER[11]))
+        )
         if self.rng.random() < 0.25:
             cents = self.rng.randint(1, 99)
             text += f" {lx.number(cents, feminine=True)} {lx.plural(cents, 'копейка', 'копейки', 'копеек')}"
@@ -450,7 +474,10 @@ class Grammar:
         return f"{century} {lx.ordinal(value, ending)}"
 
     def _clock(self) -> str:
-        hour, minute = self.rng.randint(0, 23), self.rng.choice((0, 0, 5, 10, 15, 20, 30, 30, 40, 45, 50, 59))
+        hour, minute = (
+            self.rng.randint(0, 23),
+            self.rng.choice((0, 0, 5, 10, 15, 20, 30, 30, 40, 45, 50, 59)),
+        )
         if minute == 30 and self.rng.random() < 0.4:
             return "половине " + lx.ordinal(self.rng.randint(1, 12), "ого")
         hours = self._counted(hour, _UNITS_OF_NUMBER[2])
@@ -501,14 +528,22 @@ class Grammar:
         verb = self.rng.choice(lx.VERBS)
         subject = noun.singular["nom"]
         if self.rng.random() < 0.5:
-            subject = f"{lx.adjective(self.rng.choice(lx.ADJECTIVES), noun.gender, 'nom')} {subject}"
+            subject = (
+                f"{lx.adjective(self.rng.choice(lx.ADJECTIVES), noun.gender, 'nom')} {subject}"
+            )
         adverb = self.rng.choice(lx.ADVERBS) if self.rng.random() < 0.4 else ""
-        obj = self.rng.choice(("{np_acc}", "{noun_acc}", "{prep_phrase}", "{noun_acc} {prep_phrase}", ""))
-        return f"{subject} {adverb} {self.rng.choice(('', '', 'не '))}{verb.past[noun.gender]} {obj}"
+        obj = self.rng.choice(
+            ("{np_acc}", "{noun_acc}", "{prep_phrase}", "{noun_acc} {prep_phrase}", "")
+        )
+        return (
+            f"{subject} {adverb} {self.rng.choice(('', '', 'не '))}{verb.past[noun.gender]} {obj}"
+        )
 
     def _verb_form(self) -> str:
         verb = self.rng.choice(lx.VERBS)
-        return self.rng.choice((*verb.present, *verb.past.values(), verb.infinitive, verb.imperative))
+        return self.rng.choice(
+            (*verb.present, *verb.past.values(), verb.infinitive, verb.imperative)
+        )
 
     def _form(self) -> str:
         kind = self.rng.random()
@@ -521,7 +556,9 @@ class Grammar:
         return self._verb_form() if kind < 0.95 else self.rng.choice(lx.ADVERBS)
 
     def _pseudo_word(self) -> str:
-        return "".join(self.rng.choices(_SYLLABLES, k=self.rng.randint(1, 2))) + self.rng.choice(_ENDINGS)
+        return "".join(self.rng.choices(_SYLLABLES, k=self.rng.randint(1, 2))) + self.rng.choice(
+            _ENDINGS
+        )
 
 
 def sentences(seed: int, part: Part, excluded: Iterable[str] = ()) -> Iterator[str]:
@@ -555,7 +592,9 @@ def main() -> None:
     parser.add_argument("--part", choices=("train", "watch", "test"), default="train")
     parser.add_argument("--count", type=int, default=20)
     arguments = parser.parse_args()
-    for _, sentence in zip(range(arguments.count), sentences(arguments.seed, arguments.part), strict=False):
+    for _, sentence in zip(
+        range(arguments.count), sentences(arguments.seed, arguments.part), strict=False
+    ):
         print(sentence)
 
 

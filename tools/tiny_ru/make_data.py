@@ -1,20 +1,20 @@
 """Make training data: shards of log-mel frames with their texts.
 
 ``espeak`` and ``festival`` read sentences of the grammar's training part; ``prompts`` mixes the
-announcer's training texts, alone and joined. Every item goes through ``augment``. No sentence equals
-or contains (from three words on) a prompt that is held out. Shards can be added while training runs.
-``watch`` makes three small clean sets to look at meanwhile, apart from those that ``evaluate.py`` uses.
+announcer's training texts, alone and joined. Every item goes through ``augment``. No sentence
+equals or contains (from three words on) a prompt that is held out. Shards can be added while
+training runs. ``watch`` makes three small clean sets to look at meanwhile, apart from those that
+``evaluate.py`` uses.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
 import time
-from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import voices
@@ -23,6 +23,9 @@ from features import check, log_mel
 from grammar import normalize, sentences
 from numpy.typing import NDArray
 from prompts import load_prompts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SHARD = 1000  # utterances
 Item = tuple[NDArray[np.float32], str]  # 16 kHz audio and its text
@@ -73,6 +76,8 @@ def festival_items(seed: int) -> Iterator[Item]:
     while True:
         texts = [next(source) for _ in range(25)]
         for text, audio in zip(texts, voices.festival(texts), strict=True):
+            if audio is None:
+                continue
             rate = voices.SAMPLE_RATE * rng.uniform(0.86, 1.16)
             yield augment(voices.to_16k(audio, rate), generator), text
 
@@ -127,7 +132,7 @@ def save_shard(path: Path, items: list[Item]) -> float:
             lengths=np.array([len(f) for f in frames], np.int32),
             texts=np.array(json.dumps([normalize(text) for _, text in items], ensure_ascii=False)),
         )
-    os.replace(temporary, path)
+    temporary.replace(path)
     return sum(len(f) for f in frames) / 360_000
 
 

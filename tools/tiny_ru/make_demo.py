@@ -4,13 +4,15 @@ Real prompts of the announcer whose texts are held out, test sentences read by h
 espeak-ng, and both voices of ru_tts, an engine that training never heard.
 """
 
+# ruff: noqa: E501 (a recording stands on one line)
+
 from __future__ import annotations
 
 import argparse
 import csv
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import soundfile as sf
@@ -19,8 +21,10 @@ import voices
 from augment import add_noise
 from evaluate import TestSet, training_overlap
 from make_data import ESPEAK_DATA, ESPEAK_LIBRARY
-from numpy.typing import NDArray
 from prompts import load_prompts
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 SEED = 2026
 STEREO_PAUSE_S = 0.3
@@ -86,9 +90,7 @@ FORMATS = {
 }
 
 
-def speak(
-    spoken: Spoken, engine: voices.Espeak, rng: np.random.Generator
-) -> NDArray[np.float32]:
+def speak(spoken: Spoken, engine: voices.Espeak, rng: np.random.Generator) -> NDArray[np.float32]:
     """The utterance at 16 kHz with a little silence around it."""
     if spoken.source == "espeak":
         if spoken.voice not in voices.TEST_VARIANTS:
@@ -113,7 +115,9 @@ def main() -> None:
     engine = voices.Espeak(ESPEAK_LIBRARY, ESPEAK_DATA, arguments.build)
     rng = np.random.default_rng(SEED)
     rows: list[tuple[str, str, str]] = []
-    heard = TestSet("demo", [(np.zeros(0, np.float32), s.text) for _, _, all_ in DEMO for s in all_])
+    heard = TestSet(
+        "demo", [(np.zeros(0, np.float32), s.text) for _, _, all_ in DEMO for s in all_]
+    )
     trained = training_overlap([heard], arguments.build / "shards")
     if trained:
         raise ValueError(f"{trained} texts of the demo stand in the training data")

@@ -12,13 +12,16 @@ import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import lexicon as lx
 import numpy as np
 import soundfile as sf
 import soxr
 from grammar import Part, normalize
-from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 SOUNDS = Path("/usr/share/asterisk/sounds/ru_RU_f_IvrvoiceRU")
 SCRIPT = Path("/usr/share/doc/asterisk-core-sounds-ru/core-sounds-ru.txt.gz")

@@ -7,16 +7,22 @@ model's ONNX graph does the same with the sums as its state.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from numpy.typing import NDArray
 from scipy.signal import lfilter
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 DECAY_S = 8.0
 DECAY = float(np.exp(-0.01 / DECAY_S))  # a frame of 10 ms
 PRIOR_FRAMES = 40.0
 # mean log-mel energies of our training speech at nine bands; the rest lie between them
 PRIOR_MEAN = np.interp(
-    np.arange(80), np.linspace(0, 79, 9), [-14.7, -11.3, -12.2, -12.2, -11.7, -11.1, -12.3, -13.8, -14.1]
+    np.arange(80),
+    np.linspace(0, 79, 9),
+    [-14.7, -11.3, -12.2, -12.2, -11.7, -11.1, -12.3, -13.8, -14.1],
 ).astype(np.float32)
 PRIOR_DEVIATION = 3.5
 EPSILON = 1e-5

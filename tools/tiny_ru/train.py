@@ -4,9 +4,10 @@ The learning rate follows the clock: flat, then down to nothing when the minutes
 run ends annealed; weights are averaged on the way (EMA). New shards are picked up while it runs. A
 checkpoint is kept every few minutes; ``--resume`` goes on from it, minutes and all.
 
-On a machine that others use too, two single-threaded workers get further than one with two threads,
-which wait for each other at every product. Start two with ``--worker 0`` and ``--worker 1``: every 20
-steps each moves half of the way to where the other was last seen. Worker 0 keeps the checkpoint.
+On a machine that others use too, two single-threaded workers get further than one with two
+threads, which wait for each other at every product. Start two with ``--worker 0`` and
+``--worker 1``: every 20 steps each moves half of the way to where the other was last seen. Worker 0
+keeps the checkpoint.
 """
 
 from __future__ import annotations
@@ -14,13 +15,12 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
 import queue
 import threading
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -31,13 +31,18 @@ from numpy.typing import NDArray
 from running_norm import running_normalize
 from scoring import word_errors
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 Frames = NDArray[np.float32]
 
 # share of the utterances of a batch
 SOURCES = {"espeak": 0.68, "festival": 0.12, "prompts": 0.20}
-BATCH_FRAMES = 6400  # 64 s
+BATCH_FRAMES = 3200  # 32 s
 EMA_DECAY = 0.999
 MEETING_STEPS = 20
+TRUNK_WEIGHT = 0.5  # of the trunk's loss beside the last head's
+RUNNING_SHARE = 0.3  # of utterances normalised as a stream, so that the trunk fits both models
 RESCAN_S = 60.0
 
 
@@ -70,14 +75,14 @@ class Pool:
 
 def distort(frames: Frames, rng: np.random.Generator) -> Frames:
     """Random tempo, vocal tract and background noise, on log-mel frames."""
-    if rng.random() < 0.5:
+    if rng.random() < 0.3:
         length = max(8, int(len(frames) * rng.uniform(0.9, 1.12)))
         frames = _interpolate(frames, np.linspace(0, len(frames) - 1, length))
-    if rng.random() < 0.5:
+    if rng.random() < 0.4:
         bands = frames.shape[1]
         warped = np.clip(np.arange(bands) * rng.uniform(0.92, 1.08), 0, bands - 1)
         frames = _interpolate(frames.T, warped).T
-    if rng.random() < 0.4:
+    if rng.random() < 0.25:
         loud = np.quantile(frames.mean(axis=1), 0.9)
         tilt = np.interp(np.arange(frames.shape[1]), [0, 26, 53, 79], rng.normal(0, 1.5, 4))
         level = loud - rng.uniform(1.5, 9.0) + tilt
@@ -113,7 +118,7 @@ class Feeder(threading.Thread):
         super().__init__(daemon=True)
         self.folder = folder
         self.rng = np.random.default_rng(seed)
-        self.normalize = running_normalize if streaming else normalize
+        self.running_share = 1.0 if streaming else RUNNING_SHARE
         self.pools = {source: Pool() for source in SOURCES}
         self.known: set[Path] = set()
         self.batches: queue.Queue[tuple[Batch, list[str]] | Exception] = queue.Queue(maxsize=6)
@@ -135,11 +140,11 @@ class Feeder(threading.Thread):
                     self.scan()
                     scanned = time.monotonic()
                 self.batches.put(self.batch())
-        except Exception as error:  # handed over: a thread must not die in silence
+        except Exception as error:  # noqa: BLE001 (handed over: no thread dies in silence)
             self.batches.put(error)
 
     def batch(self) -> tuple[Batch, list[str]]:
-        """About 64 s of utterances."""
+        """About 32 s of utterances."""
         sources = [source for source, pool in self.pools.items() if pool.items]
         weights = np.array([SOURCES[source] for source in sources])
         recordings: list[Frames] = []
@@ -150,7 +155,8 @@ class Feeder(threading.Thread):
             frames = distort(frames, self.rng)
             if len(frames) // 4 < len(text) + 2:
                 continue
-            recordings.append(hide(self.normalize(frames), self.rng))
+            norm = running_normalize if self.rng.random() < self.running_share else normalize
+            recordings.append(hide(norm(frames), self.rng))
             texts.append(text)
         return pack(recordings), texts
 
@@ -186,7 +192,7 @@ def watch(network: Network, folder: Path, *, streaming: bool) -> str:
         for shard, start, stop, text in pool.items:
             batch = pack([norm(pool.shards[shard][start:stop].astype(np.float32))])
             with torch.no_grad():
-                pairs.append((text, greedy(network(batch)[:, 0].numpy())))
+                pairs.append((text, greedy(network(batch)[0][:, 0].numpy())))
         errors, total = map(sum, zip(*(word_errors(r, h) for r, h in pairs), strict=True))
         words.append(f"{path.stem.split('-')[0]} {100 * errors / total:.1f}")
     network.train()
@@ -247,7 +253,7 @@ def save(path: Path, **content: object) -> None:
     """Write a checkpoint in one step."""
     temporary = path.with_suffix(".tmp")
     torch.save(content, temporary)
-    os.replace(temporary, path)
+    temporary.replace(path)
 
 
 def main() -> None:
@@ -282,8 +288,10 @@ def main() -> None:
         optimizer.load_state_dict(state["optimizer"])
         spent_s, step, heard_s = state["spent_s"], state["step"], state["heard_s"]
     elif arguments.init:
-        # strict=False: the streaming network has no squeezes
-        network.load_state_dict(torch.load(arguments.init, weights_only=True)["average"], strict=False)
+        # strict=False: the streaming network has no top
+        network.load_state_dict(
+            torch.load(arguments.init, weights_only=True)["average"], strict=False
+        )
         average.load_state_dict(network.state_dict())
     parameters = sum(p.numel() for p in network.parameters())
     peer = None
@@ -302,7 +310,8 @@ def main() -> None:
         progress = spent_s / (60 * arguments.minutes)
         for group in optimizer.param_groups:
             group["lr"] = learning_rate(progress, arguments.learning_rate)
-        loss = ctc_loss(network(batch), batch, texts)
+        losses = [ctc_loss(log_probs, batch, texts) for log_probs in network(batch)]
+        loss = losses[0] + TRUNK_WEIGHT * sum(losses[1:])
         optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
@@ -314,7 +323,7 @@ def main() -> None:
             with torch.no_grad():
                 peer.meet()
         heard_s += float(batch.mask.sum()) / 100
-        running += (loss.item() - running) * (0.02 if step > 50 else 1 / step)
+        running += (losses[0].item() - running) * (0.02 if step > 50 else 1 / step)
         if step % 100 == 0:
             print(
                 f"{spent_s / 60:.1f} min, step {step}, {heard_s / 3600:.1f} h,"

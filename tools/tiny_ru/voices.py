@@ -1,35 +1,47 @@
 """Speech synthesizers that read our sentences aloud, each returning 16 kHz float32 audio.
 
-espeak-ng runs in this process through its library; besides its own voice variants it gets random ones
+espeak-ng runs in this process through its library; besides its own voice variants it gets random
+ones
 that we write into a copy of its data folder. Festival with festvox-ru (a real man's voice, unit
 selection) runs as a batch program. ru_tts is another engine, only for evaluation.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import random
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import soundfile as sf
 import soxr
 from numpy.typing import NDArray
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 Waveform = NDArray[np.float32]
 
 SAMPLE_RATE = 16_000
 
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
 # Stock variants of espeak-ng. Not used: whispers, monsters and station announcers.
-TRAIN_VARIANTS = """m1 m2 m3 m5 m6 m7 m8 f1 f2 f4 f5 klatt klatt2 klatt4 klatt5 klatt6 Alex Alicia
-Andy Annie antonio aunty belinda benjamin boris caleb david Denis Diogo ed edward edward2 Gene Gustave
+TRAIN_VARIANTS = _words("""
+m1 m2 m3 m5 m6 m7 m8 f1 f2 f4 f5 klatt klatt2 klatt4 klatt5 klatt6 Alex Alicia
+Andy Annie antonio aunty belinda benjamin boris caleb david Denis Diogo ed edward edward2 Gene
+Gustave
 Henrique Hugo iven iven2 iven3 Jacky john kaukovalta Lee linda marcelo Marco Mario max michel miguel
 mike Nguyen Pablo paul pedro quincy RicishayMax RicishayMax2 rob robosoft robosoft3 robosoft5 sandro
-shelby steph steph2 travis Tweaky UniRobot zac grandma grandpa norbert""".split()
+shelby steph steph2 travis Tweaky UniRobot zac grandma grandpa norbert""")
 WATCH_VARIANTS = ["Andrea", "robert"]
 TEST_VARIANTS = ["m4", "f3", "klatt3", "Michael", "anika", "adam", "victor", "steph3"]
 RANDOM_VARIANTS = [f"random{i}" for i in range(160)]
@@ -91,10 +103,8 @@ class Espeak:
             for i, name in enumerate(RANDOM_VARIANTS):
                 variant = staging / "espeak-ng-data" / "voices" / "!v" / name
                 variant.write_text(random_variant(i), encoding="utf-8")
-            try:
+            with contextlib.suppress(OSError):  # another process was first
                 (staging / "espeak-ng-data").rename(copy)
-            except OSError:  # another process was first
-                pass
             shutil.rmtree(staging)
         self._library = ctypes.CDLL(library)
         self.sample_rate = self._library.espeak_Initialize(
@@ -135,22 +145,28 @@ class Espeak:
         return to_16k(audio, self.sample_rate * resample)
 
 
-def festival(texts: Sequence[str]) -> list[Waveform]:
-    """Read texts with the voice msu_ru_nsh_clunits; one run of the program for all."""
+def festival(texts: Sequence[str]) -> list[Waveform | None]:
+    """Read texts with the voice msu_ru_nsh_clunits; one run of the program for all.
+
+    Returns:
+        None for a text that the voice has no units for.
+    """
     with tempfile.TemporaryDirectory() as folder:
         lines = ["(voice_msu_ru_nsh_clunits)"]
         for i, text in enumerate(texts):
-            safe = text.replace('"', "").replace("\\", "")
-            lines.append(
-                f'(utt.save.wave (utt.synth (Utterance Text "{safe}")) "{folder}/{i}.wav" \'riff)'
-            )
+            safe = text.replace('"', "").replace("\\", "").replace("–", ",")
+            spoken = f'(utt.synth (Utterance Text "{safe}"))'
+            lines.append(f'(unwind-protect (utt.save.wave {spoken} "{folder}/{i}.wav" \'riff) nil)')
         script = Path(folder) / "say.scm"
         script.write_text("\n".join(lines), encoding="utf-8")
         subprocess.run(["festival", "-b", str(script)], check=True, capture_output=True)
-        waveforms = []
-        for i in range(len(texts)):
-            audio, rate = sf.read(f"{folder}/{i}.wav", dtype="float32")
-            waveforms.append(to_16k(audio, rate))
+        waveforms: list[Waveform | None] = []
+        for path in (Path(folder) / f"{i}.wav" for i in range(len(texts))):
+            if path.exists():
+                audio, rate = sf.read(path, dtype="float32")
+                waveforms.append(to_16k(audio, rate))
+            else:
+                waveforms.append(None)
         return waveforms
 
 

@@ -1,8 +1,8 @@
 """Runs the embedded streaming model: audio in, the whole text so far out.
 
-The network (``models/tiny_ru_stream``, made by ``tools/tiny_ru``) carries its past from piece to piece
-in inputs and outputs of its own. It is always given four frames (40 ms) at a time, whatever the
-chunks are, so that the same recording gives the same text to the last bit however it was cut.
+The network (``models/tiny_ru_stream``, made by ``tools/tiny_ru``) carries its past from piece to
+piece in inputs and outputs of its own. It is always given eight frames (80 ms) at a time, whatever
+the chunks are, so that the same recording gives the same text to the last bit however it was cut.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ WINDOW_SAMPLES = 400  # 25 ms
 HOP_SAMPLES = 160  # 10 ms
 FFT_SIZE = 512
 PREEMPHASIS = 0.97
-STEP_FRAMES = 4  # the network's step, 40 ms
-LAG_STEPS = 5  # steps that the network holds back, waiting for what follows
+STEP_FRAMES = 8  # the network's step, 80 ms
+LAG_STEPS = 2  # steps that the network holds back, waiting for what follows
 LOOKAHEAD_MS = 232.5  # of audio after a step that its letter may depend on
 UNKNOWN_END = 1 << 60  # more frames than any recording has
 
@@ -35,7 +35,7 @@ class TinyRuStreamDecoder:
     """Recognises one 16 kHz recording after another, chunk by chunk.
 
     The text may only grow: letters are taken from the best path (greedy CTC) and never change. They
-    come up to ``LOOKAHEAD_MS`` plus one step of 40 ms after their audio. Without threads: the work
+    come up to ``LOOKAHEAD_MS`` plus one step of 80 ms after their audio. Without threads: the work
     is done inside ``feed`` and ``finish``.
 
     Args:
@@ -68,7 +68,9 @@ class TinyRuStreamDecoder:
     def reset(self) -> None:
         """Forget everything: the next chunk begins another recording."""
         self._state = dict(self._zeros)
-        self._samples = np.zeros(WINDOW_SAMPLES // 2, np.float32)  # the first window is centred on 0
+        self._samples = np.zeros(
+            WINDOW_SAMPLES // 2, np.float32
+        )  # the first window is centred on 0
         self._last_sample = np.float32(0)
         self._power = np.zeros((0, FFT_SIZE // 2 + 1), np.float32)
         self._received_samples = 0
