@@ -1,0 +1,27 @@
+"""Agents for simultaneous evaluation: what to derive one's own from, and how a file names it."""
+
+from stt_ru.simultaneous.agents.actions import Action, ReadAction, WriteAction
+from stt_ru.simultaneous.agents.agent import (
+    GenericAgent,
+    SpeechToSpeechAgent,
+    SpeechToTextAgent,
+    TextToSpeechAgent,
+    TextToTextAgent,
+)
+from stt_ru.simultaneous.agents.loading import entrypoint
+from stt_ru.simultaneous.agents.pipeline import AgentPipeline
+from stt_ru.simultaneous.agents.states import AgentStates
+
+__all__ = [
+    "Action",
+    "AgentPipeline",
+    "AgentStates",
+    "GenericAgent",
+    "ReadAction",
+    "SpeechToSpeechAgent",
+    "SpeechToTextAgent",
+    "TextToSpeechAgent",
+    "TextToTextAgent",
+    "WriteAction",
+    "entrypoint",
+]

@@ -1,0 +1,52 @@
+"""The table of scores a person reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from stt_ru.report.table import percent
+
+if TYPE_CHECKING:
+    from stt_ru.simultaneous.scorers.scoring import MetricScore, Scores
+
+COLUMNS: Final = ("Показатель", "Значение", "Единица", "Оценено")
+_UNITS: Final = {"words": "слов", "ms": "мс", "rate": "%", "": ""}
+_NOTHING: Final = "–"
+
+
+def format_scores(scores: Scores) -> str:
+    """A line a measure in the order asked for, without a line break at the end.
+
+    «–» stands where nothing could be scored; the last column says how many instances were, of how
+    many.
+    """
+    lines = [COLUMNS, *(_cells(score) for score in scores.all)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(COLUMNS))]
+    return "\n".join(
+        "  ".join(
+            (
+                line[0].ljust(widths[0]),
+                line[1].rjust(widths[1]),
+                line[2].ljust(widths[2]),
+                line[3].rjust(widths[3]),
+            )
+        ).rstrip()
+        for line in lines
+    )
+
+
+def figure(score: MetricScore) -> str:
+    """The value for people, or «–»."""
+    if score.value is None:
+        return _NOTHING
+    return percent(score.value) if score.unit == "rate" else f"{score.value:.3f}"
+
+
+def _cells(score: MetricScore) -> tuple[str, str, str, str]:
+    value = "ошибка" if score.error is not None else figure(score)
+    return (
+        score.name,
+        value,
+        _UNITS.get(score.unit, score.unit),
+        f"{score.scored} из {score.total}",
+    )
