@@ -11,7 +11,7 @@ from tests.cli.conftest import Place
 HEAVY = ("numpy", "onnxruntime", "onnx_asr", "soundfile", "huggingface_hub", "matplotlib", "rich")
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["evaluate", "--help"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["evaluate", "--help"], ["score", "--help"]])
 def test_help_is_the_golden_one(
     place: Place, golden: Callable[[str, str], None], arguments: list[str]
 ) -> None:

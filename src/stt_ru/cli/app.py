@@ -8,6 +8,7 @@ import typer
 
 from stt_ru.cli.evaluate import evaluate
 from stt_ru.cli.russian import RussianCommand, RussianGroup
+from stt_ru.cli.score import score
 from stt_ru.cli.simul import SimulCommand, simul
 from stt_ru.cli.streams import print_answer
 
@@ -45,3 +46,4 @@ def _stt_ru(
 
 app.command(cls=RussianCommand, options_metavar="[ПАРАМЕТРЫ]", no_args_is_help=True)(evaluate)
 app.command(cls=SimulCommand, options_metavar="[ПАРАМЕТРЫ]", no_args_is_help=True)(simul)
+app.command(cls=RussianCommand, options_metavar="[ПАРАМЕТРЫ]", no_args_is_help=True)(score)

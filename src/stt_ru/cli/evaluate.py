@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -12,9 +11,9 @@ import typer
 
 from stt_ru.background import call_in_background
 from stt_ru.cli.interrupts import Interrupted
+from stt_ru.cli.outcome import check_output, print_and_save
 from stt_ru.cli.russian import number, one_of, whole_number
-from stt_ru.cli.streams import print_answer, print_message
-from stt_ru.errors import ReportError, UsageError
+from stt_ru.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -206,16 +205,12 @@ def evaluate(
     """
     from stt_ru.cli.models import parse_models
     from stt_ru.manifest import load_manifest
-    from stt_ru.report.files import check_target
 
     notices: list[str] = []  # said after the table, where they are seen
     samples = load_manifest(manifest, allow_empty=allow_empty, warn=notices.append)
     requests = parse_models(model or [DEFAULT_MODEL], model_dir)
     threads = _workers(workers)
-    if output is not None:
-        check_target(output)
-        if output.exists() and output.resolve() == manifest.resolve():
-            raise UsageError(f"отчёт {output} стёр бы разметку: укажите другой файл")
+    check_output(output, [manifest])
     if no_vad and vad_dir is not None:
         raise UsageError("--no-vad и --vad-dir вместе не имеют смысла: оставьте одно из двух")
 
@@ -255,7 +250,7 @@ def evaluate(
     }
     sources = _sources(requests, settings, threads)
     reports, interrupted = _run(sources, samples, quiet=quiet)
-    code = _print_and_save(reports, notices, manifest, output)
+    code = print_and_save(reports, notices, manifest=str(manifest), output=output)
     raise typer.Exit(code if interrupted is None else interrupted.exit_code)
 
 
@@ -325,36 +320,3 @@ def _run(
     except Interrupted as interruption:
         return reports, interruption
     return reports, None
-
-
-def _print_and_save(
-    reports: Sequence[ModelReport], notices: Sequence[str], manifest: Path, output: Path | None
-) -> int:
-    from stt_ru.report.files import write_report
-    from stt_ru.report.json_report import json_report
-    from stt_ru.report.notes import notes
-    from stt_ru.report.table import format_table
-
-    code = 1 if any(report.failed for report in reports) else 0
-    if reports:
-        try:
-            print_answer(format_table(reports))
-        except ReportError as error:
-            print_message(f"Ошибка: {error}")
-            code = 1
-    for notice in notices:
-        print_message(f"Внимание: {notice}")
-    for note in notes(reports):
-        print_message(f"{'Ошибка' if note.kind == 'error' else 'Внимание'}: {note.text}")
-    if output is None or not reports:
-        return code
-    try:
-        write_report(
-            output,
-            json_report(reports, manifest=str(manifest), created_at=datetime.now().astimezone()),
-        )
-    except ReportError as error:
-        print_message(f"Ошибка: {error}")
-        return 1
-    print_message(f"Отчёт: {output}")
-    return code

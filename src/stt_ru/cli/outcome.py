@@ -1,0 +1,68 @@
+"""What every command does with its reports: the table, what must be said beside it, the file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stt_ru.cli.streams import print_answer, print_message
+from stt_ru.errors import ReportError, UsageError
+
+if TYPE_CHECKING:
+    from stt_ru.results import ModelReport
+
+
+def check_output(output: Path | None, inputs: Sequence[Path]) -> None:
+    """Refuse a report that cannot be written or would replace what it is made from.
+
+    Raises:
+        UsageError: Saying why.
+    """
+    from stt_ru.report.files import check_target
+
+    if output is None:
+        return
+    check_target(output)
+    for path in inputs:
+        if output.exists() and output.resolve() == path.resolve():
+            raise UsageError(f"отчёт {output} стёр бы {path}: укажите другой файл")
+
+
+def print_and_save(
+    reports: Sequence[ModelReport], notices: Sequence[str], *, manifest: str, output: Path | None
+) -> int:
+    """Print the table to stdout, notices and notes to stderr, and write the report.
+
+    Returns:
+        The exit code: 1 when a row or a model failed or something could not be written.
+    """
+    from stt_ru.report.files import write_report
+    from stt_ru.report.json_report import json_report
+    from stt_ru.report.notes import notes
+    from stt_ru.report.table import format_table
+
+    code = 1 if any(report.failed for report in reports) else 0
+    if reports:
+        try:
+            print_answer(format_table(reports))
+        except ReportError as error:
+            print_message(f"Ошибка: {error}")
+            code = 1
+    for notice in notices:
+        print_message(f"Внимание: {notice}")
+    for note in notes(reports):
+        print_message(f"{'Ошибка' if note.kind == 'error' else 'Внимание'}: {note.text}")
+    if output is None or not reports:
+        return code
+    try:
+        write_report(
+            output,
+            json_report(reports, manifest=manifest, created_at=datetime.now().astimezone()),
+        )
+    except ReportError as error:
+        print_message(f"Ошибка: {error}")
+        return 1
+    print_message(f"Отчёт: {output}")
+    return code

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import json
+
+from tests.cli.conftest import Place
+
+
+def test_an_evaluation_is_scored_again_with_corrected_references(place: Place) -> None:
+    place.run("evaluate", "eval.csv", "-m", "fakes.py:good", "-o", "report.json")
+    fixed = "audio;text\na.wav;Мама мыла рамы.\nb.wav;Да\n"
+    (place.folder / "fixed.csv").write_text(fixed, encoding="utf-8")
+    (place.folder / "a.wav").unlink()  # the recordings are not needed
+    done = place.run("score", "report.json", "--manifest", "fixed.csv", "-o", "again.json")
+    assert done.stdout.splitlines()[1].split()[:4] == ["fakes.py:good", "25.0", "6.2", "–"]
+    again = json.loads((place.folder / "again.json").read_text(encoding="utf-8"))
+    assert again["manifest"] == "fixed.csv"
+    assert again["models"][0]["results"][0]["substitutions"] == 1
+
+
+def test_a_missing_text_is_exit_1_and_a_wrong_file_exit_2(place: Place) -> None:
+    (place.folder / "refs.trn").write_text("да (1)\nнет (2)\n", encoding="utf-8")
+    (place.folder / "hyps.trn").write_text("да (1)\n", encoding="utf-8")
+    done = place.run("score", "refs.trn", "hyps.trn", code=1)
+    assert done.stdout.splitlines()[1].split() == ["hyps.trn", "0.0", "0.0", "–", "2", "1"]
+    assert "Ошибка: 2: в hyps.trn нет текста с этим id" in done.stderr
+    assert "такого файла" in place.run("score", "refs.trn", "нет.trn", code=2).stderr
+    done = place.run("score", "refs.trn", "hyps.trn", "-o", "hyps.trn", code=2)
+    assert "кончаться на .json" in done.stderr
+    (place.folder / "r.json").write_text("{", encoding="utf-8")
+    assert "стёр бы r.json" in place.run("score", "r.json", "-o", "r.json", code=2).stderr
+    assert "r.json:1: отчёт повреждён" in place.run("score", "r.json", code=2).stderr
