@@ -31,6 +31,12 @@ from stt_ru.manifest.csv_rows import read_csv
 from stt_ru.manifest.jsonl_rows import DEEPEST
 from stt_ru.manifest.rows import Faults, Row
 
+# A busy machine is no reason to fail; the fixture is a folder, and each example overwrites its file.
+UNTIMED = settings(
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+
 DOCS = Path(__file__).parent.parent / "docs" / "manifest.md"
 
 
@@ -412,7 +418,7 @@ def written_by_csv(rows: list[list[str]], delimiter: str, quoting: Any, line_end
     return out.getvalue()
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])
+@UNTIMED
 @given(
     table=TABLES,
     delimiter=st.sampled_from(",;\t"),
@@ -446,6 +452,7 @@ def test_what_the_csv_module_writes_loads_back_with_its_lines(
     assert not faults.count
 
 
+@UNTIMED
 @given(content=st.text(alphabet='аw.,;\t"\n\r', max_size=60))
 def test_any_csv_is_read_as_the_csv_module_reads_it_or_refused(content: str) -> None:
     faults = Faults("e.csv")
@@ -457,6 +464,7 @@ def test_any_csv_is_read_as_the_csv_module_reads_it_or_refused(content: str) -> 
     assert [[row.audio, row.text, row.extra["x"]] for row in found] == expected
 
 
+@UNTIMED
 @given(content=st.text(alphabet='аw.,;\t"\n\r\0\u2028\ufeff{}[]:', max_size=60))
 def test_no_text_breaks_the_csv_reader(content: str) -> None:
     faults = Faults("e.csv")
@@ -702,7 +710,7 @@ JSON_VALUES = st.recursive(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@settings(UNTIMED, max_examples=40)
 @given(
     rows=st.lists(
         st.tuples(st.text(max_size=8), st.dictionaries(st.sampled_from("xyzё"), JSON_VALUES)),
