@@ -237,8 +237,11 @@ class VadSegmenter:
             if complete:  # the next window begins at the cut, in the middle of speech
                 carried_from = unfinished.start - self._buffer.start
             else:
-                carried_from = max(silence_from, start - self.LEAD_IN)
+                carried_from = start - self.LEAD_IN
             break
+        if not carried_in_speech:
+            # On the VAD's own grid it says of the next window what it would have said without a cut.
+            carried_from = max(carried_from // _VAD_STEP, -(-silence_from // _VAD_STEP)) * _VAD_STEP
         self._starts_in_speech = carried_in_speech
         self._buffer.drop(carried_from)
         return stretches
