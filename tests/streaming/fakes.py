@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from hypothesis import settings
 from numpy.typing import NDArray
 
 from stt_ru.streaming.buffer import RecordingId
@@ -18,6 +19,9 @@ from stt_ru.streaming.chunks import (
     TranscriptionChunk,
 )
 from stt_ru.streaming.model import StreamingASR
+
+# The machine may be busy with other things, and a property is tried in each run of the tests.
+PATIENT = settings(deadline=None, max_examples=50)
 
 PATIENCE_S = 20.0  # a real thread is never waited for longer
 

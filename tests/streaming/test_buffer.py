@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from stt_ru.streaming.buffer import Exit, RecordingId, StreamingQueue
 
-from .fakes import PATIENCE_S
+from .fakes import PATIENCE_S, PATIENT
 
 
 def test_elements_of_an_id_and_of_any_come_in_the_order_they_were_put() -> None:
@@ -19,6 +19,7 @@ def test_elements_of_an_id_and_of_any_come_in_the_order_they_were_put() -> None:
     assert [queue.get() for _ in range(3)] == [("a", 1), ("c", 1), ("d", 3)]
 
 
+@PATIENT
 @given(
     st.lists(
         st.one_of(

@@ -20,7 +20,7 @@ from stt_ru.streaming.chunks import (
     wav_header,
 )
 
-from .fakes import FakeClock, answer, finish, sent
+from .fakes import PATIENT, FakeClock, answer, finish, sent
 
 
 def parts(*pairs: tuple[int | str, str]) -> list[TranscriptionChunk]:
@@ -94,6 +94,7 @@ def test_an_answer_after_the_end_spoils_its_recording_and_not_the_model() -> Non
     assert buffer.error_of("b") is None
 
 
+@PATIENT
 @given(
     st.lists(st.integers(0, 7), max_size=8),
     st.integers(1, 9),
@@ -175,6 +176,7 @@ def test_an_impossible_history_is_refused(
         check_consistency(inputs, outputs)  # type: ignore[arg-type]
 
 
+@PATIENT
 @given(st.lists(st.floats(-3, 3, width=32), max_size=30))
 def test_integers_saturate_and_do_not_wrap(samples: list[float]) -> None:
     waveform = np.array(samples, np.float32)

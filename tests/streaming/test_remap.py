@@ -12,7 +12,7 @@ from stt_ru.streaming.chunks import InputBuffer, InputChunk, OutputChunk, Signal
 from stt_ru.streaming.remap import remap_time
 from stt_ru.streaming.sender import Cutoff, get_uniform_cutoffs
 
-from .fakes import FakeClock, ScriptedASR, answer, sent, tone
+from .fakes import PATIENT, FakeClock, ScriptedASR, answer, sent, tone
 
 
 class PacedBuffer(InputBuffer):
@@ -59,6 +59,7 @@ def chunks_of(cutoffs: list[Cutoff]) -> list[InputChunk]:
 times = st.lists(st.integers(0, 700).map(lambda ms: ms / 1000), min_size=1, max_size=5)
 
 
+@PATIENT
 @given(
     st.integers(1, 30_000),
     st.sampled_from([0.1, 0.2, 0.5]),

@@ -23,13 +23,14 @@ from stt_ru.streaming.chunks import (
 from stt_ru.streaming.model import DummyASR, StreamingASR
 from stt_ru.streaming.sender import StreamingSender, get_uniform_cutoffs, make_sender
 
-from .fakes import PATIENCE_S, FakeClock, FunctionASR, tone
+from .fakes import PATIENCE_S, PATIENT, FakeClock, FunctionASR, tone
 
 
 def receive(asr: StreamingASR, id: int | str) -> list[OutputChunk]:
     return list(receive_transcription(asr, id, timeout=PATIENCE_S))
 
 
+@PATIENT
 @given(st.integers(0, 400), st.floats(0.05, 3), st.floats(0.3, 4), st.sampled_from([10, 16, 44]))
 def test_cutoffs_cover_the_recording_at_equal_intervals(
     n: int, interval_s: float, speed: float, rate: int

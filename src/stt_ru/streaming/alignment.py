@@ -19,7 +19,7 @@ number of words that ever changed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Final, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,8 @@ from rapidfuzz.process import cdist
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from stt_ru.streaming.transcription import Token
 
 Costs = NDArray[np.int64]
 
@@ -87,13 +89,18 @@ class Step:
 
 
 class Alignment(Sequence[AlignedPair]):
-    """The pairs of a path in order; a list that is made when it is looked into."""
+    """The pairs of a path in order; a list that is made when it is looked into.
 
-    __slots__ = ("_last", "_pairs")
+    Args:
+        last: The last step of the path; None when it has none.
+        truth: The true words with their times, to which the pairs' positions point.
+    """
 
-    def __init__(self, last: Step | None) -> None:
+    __slots__ = ("_last", "truth")
+
+    def __init__(self, last: Step | None, truth: Sequence[Token] = ()) -> None:
         self._last = last
-        self._pairs: list[AlignedPair] | None = None
+        self.truth = truth
 
     @property
     def last(self) -> Step | None:
@@ -131,20 +138,21 @@ class Alignment(Sequence[AlignedPair]):
     def __repr__(self) -> str:
         return f"Alignment({self._list()!r})"
 
-    def __reduce__(self) -> tuple[object, tuple[list[AlignedPair]]]:
-        return alignment_of, (self._list(),)  # links as deep as the text is long do not pickle
+    def __reduce__(self) -> tuple[object, tuple[list[AlignedPair], Sequence[Token]]]:
+        # Links as deep as the text is long do not pickle.
+        return alignment_of, (self._list(), self.truth)
 
     def _list(self) -> list[AlignedPair]:
         # Not kept: a list for each of thousands of partials would be quadratic.
         return list(reversed(list(reversed(self))))
 
 
-def alignment_of(pairs: Sequence[AlignedPair]) -> Alignment:
+def alignment_of(pairs: Sequence[AlignedPair], truth: Sequence[Token] = ()) -> Alignment:
     """An alignment with these pairs."""
     last: Step | None = None
     for pair in pairs:
         last = Step(last, pair)
-    return Alignment(last)
+    return Alignment(last, truth)
 
 
 def changed_steps(
@@ -362,6 +370,3 @@ def common_prefix(left: Sequence[str], right: Sequence[str]) -> int:
         if left[position] != right[position]:
             return position
     raise AssertionError("unequal sequences have an unequal element")
-
-
-ErrorStatus = Literal["correct", "deletion", "insertion", "replacement", "not_yet"]

@@ -13,7 +13,7 @@ from stt_ru.errors import StreamingError
 from stt_ru.streaming.chunks import InputChunk, OutputChunk, Signal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from stt_ru.streaming.sender import Cutoff
 
@@ -58,15 +58,8 @@ def remap_time(
         replace(chunk, put_timestamp=put_s) for chunk, put_s in zip(input_chunks, sent, strict=True)
     ]
     new_outputs = [replace(chunk) for chunk in output_chunks]
-    # At one moment the chunk is taken first: the answer is to it.
-    events = sorted(
-        [(chunk.get_timestamp, 0, number) for number, chunk in enumerate(input_chunks)]
-        + [(chunk.put_timestamp, 1, number) for number, chunk in enumerate(output_chunks)]
-    )
     before = now = math.nan
-    for moment, is_output, number in events:
-        if math.isnan(moment):
-            raise StreamingError("модель взяла не весь звук: времена не пересчитать")
+    for moment, is_output, number in _events(input_chunks, output_chunks):
         now = started if math.isnan(before) else now + (moment - before)
         before = moment
         if not is_output:
@@ -77,3 +70,29 @@ def remap_time(
         new_outputs[number].put_timestamp = now
         new_outputs[number].get_timestamp = now + lag_s
     return new_inputs, new_outputs
+
+
+def _events(
+    input_chunks: Sequence[InputChunk], output_chunks: Sequence[OutputChunk]
+) -> Iterator[tuple[float, bool, int]]:
+    """What the model did, in order: when, whether it answered, and the number of the chunk.
+
+    Two events may have one time, on a coarse clock or without work between them; then an answer
+    that needs no more audio than was taken before comes first.
+    """
+    if any(math.isnan(chunk.get_timestamp) for chunk in input_chunks):
+        raise StreamingError("модель взяла не весь звук: времена не пересчитать")
+    taken, answered, taken_s = 0, 0, 0.0
+    while taken < len(input_chunks) or answered < len(output_chunks):
+        is_output = taken == len(input_chunks)
+        if not is_output and answered < len(output_chunks):
+            get_s, put_s = input_chunks[taken].get_timestamp, output_chunks[answered].put_timestamp
+            needs_no_more = output_chunks[answered].seconds_processed <= taken_s + 1e-9
+            is_output = put_s < get_s or (put_s == get_s and needs_no_more)
+        if is_output:
+            yield output_chunks[answered].put_timestamp, True, answered
+            answered += 1
+        else:
+            taken_s = input_chunks[taken].end_time
+            yield input_chunks[taken].get_timestamp, False, taken
+            taken += 1

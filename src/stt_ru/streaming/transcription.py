@@ -111,7 +111,9 @@ def timed_transcription(
         for part in parts:
             part_start = start_s + (end_s - start_s) * position / letters
             position += len(part)
-            tokens.append(Token(part, part_start, start_s + (end_s - start_s) * position / letters))
+            is_last = position == letters
+            part_end = end_s if is_last else start_s + (end_s - start_s) * position / letters
+            tokens.append(Token(part, part_start, part_end))
     transcription = Transcription(tokens)
     transcription.check_timed()
     return transcription
