@@ -135,7 +135,7 @@ def _find_delimiter(text: str, start: int) -> str:
 
 
 def _column_names(header: Iterable[str]) -> list[str]:
-    return [cell.strip().strip("\ufeff\u200b").strip() for cell in header]
+    return [cell.strip("\ufeff\u200b").strip() for cell in header]
 
 
 def _columns(header: list[str]) -> _Columns | str:

@@ -34,8 +34,8 @@ AUDIO_SUFFIXES: Final = CORE_SUFFIXES | MEDIA_SUFFIXES
 """What is taken for a recording in a folder, lower case."""
 
 _ENDINGS = tuple(AUDIO_SUFFIXES)
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
-_WINDOWS_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
+_URL = r"[A-Za-z][A-Za-z0-9+.-]+://"
+_WINDOWS_DRIVE = r"[A-Za-z]:[\\/]"
 
 
 def looks_like_recording(cell: str) -> bool:
@@ -104,7 +104,7 @@ class Recordings:
         """Why `find` found nothing, and what to do."""
         if "\0" in audio:
             return f"в пути {quoted(audio)} нулевой символ"
-        if _URL.match(audio):
+        if re.match(_URL, audio):
             return f"{quoted(audio)}: ссылки не читаются: скачайте запись и укажите путь к файлу"
         path = Path(self._folder, audio)
         try:
@@ -122,7 +122,7 @@ class Recordings:
             return ": «~» здесь обычный символ, напишите путь целиком"
         if any(character < " " for character in audio):
             return ": в пути управляющий символ; обратная черта в JSON удваивается (\\\\)"
-        if _WINDOWS_DRIVE.match(audio) and os.name != "nt":
+        if re.match(_WINDOWS_DRIVE, audio) and os.name != "nt":
             return ": это путь Windows с буквой диска; напишите относительный или путь этой системы"
         path = Path(self._folder, audio.replace("\\", "/"))
         alike = self._listing(str(path.parent)).get(_fold(path.name))
