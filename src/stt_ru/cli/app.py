@@ -9,7 +9,8 @@ import typer
 from stt_ru.cli.evaluate import evaluate
 from stt_ru.cli.russian import RussianCommand, RussianGroup
 from stt_ru.cli.score import score
-from stt_ru.cli.simul import SimulCommand, simul
+from stt_ru.cli.serve import serve
+from stt_ru.cli.simul import MetricsCommand, SimulCommand, simul
 from stt_ru.cli.streams import print_answer
 
 app = typer.Typer(
@@ -47,3 +48,4 @@ def _stt_ru(
 app.command(cls=RussianCommand, options_metavar="[ПАРАМЕТРЫ]", no_args_is_help=True)(evaluate)
 app.command(cls=SimulCommand, options_metavar="[ПАРАМЕТРЫ]", no_args_is_help=True)(simul)
 app.command(cls=RussianCommand, options_metavar="[ПАРАМЕТРЫ]", no_args_is_help=True)(score)
+app.command(cls=MetricsCommand, options_metavar="[ПАРАМЕТРЫ]", no_args_is_help=True)(serve)

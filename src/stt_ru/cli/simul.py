@@ -21,6 +21,7 @@ from stt_ru.errors import SttRuError, UsageError
 
 if TYPE_CHECKING:
     from stt_ru.simultaneous.agents import GenericAgent
+    from stt_ru.simultaneous.client import RemoteEvaluation
     from stt_ru.simultaneous.dataset import Dataset
     from stt_ru.simultaneous.evaluator import EvaluationProgress
     from stt_ru.simultaneous.record import InstanceRecord, LatencyUnit
@@ -695,7 +696,41 @@ def _run_remote(
     *,
     show_progress: bool,
 ) -> int:
-    raise NotImplementedError
+    import os
+
+    from stt_ru.simultaneous.client import RemoteSession, evaluate_remotely
+    from stt_ru.simultaneous.evaluator import EvaluationOptions
+
+    kind, args = _make_agent(options, agent_args, ctx)
+    with RemoteSession(address, port, token=os.environ.get("STT_RU_TOKEN") or None) as session:
+        args.source_type = session.data_type
+        agent = _build(kind, args)
+        run_options = EvaluationOptions(
+            source_segment_size=options.source_segment_size,
+            start_index=options.start_index,
+            end_index=options.end_index,
+            max_tail_steps=options.max_tail_steps,
+        )
+        with _progress(show=show_progress) as progress:
+            evaluation = evaluate_remotely(
+                agent, session, run_options, lambda done, total: progress(done, total, None)
+            )
+    return _print_remote(evaluation, address, port)
+
+
+def _print_remote(evaluation: RemoteEvaluation, address: str, port: int) -> int:
+    from stt_ru.simultaneous.table import format_figures
+
+    result = evaluation.result
+    print_answer(format_figures(result))
+    for index, sentence in list(evaluation.errors.items())[:20]:
+        print_message(f"Ошибка: пример {index}: {sentence}")
+    if len(evaluation.errors) > 20:
+        print_message(f"Ошибка: … и ещё примеров с ошибкой: {len(evaluation.errors) - 20}")
+    for sentence in result.get("errors", {}).values():
+        print_message(f"Ошибка: показатель {sentence}")
+    print_message(f"Сессия {result['session_id']} на сервере {address}:{port}")
+    return 1 if evaluation.errors or result.get("errors") else 0
 
 
 def print_scores(

@@ -61,15 +61,17 @@ class SpeechSource:
 
     Args:
         name: Path of the recording as it was given.
-        samples: Shape ``(n_samples,)``, float32 in [-1, 1].
+        samples: Shape ``(n_samples,)``, float32 in [-1, 1]; a server has int16.
         sample_rate: Their rate in Hz.
     """
 
     data_type: DataType = "speech"
 
-    def __init__(self, name: str, samples: NDArray[np.float32], sample_rate: int) -> None:
+    def __init__(
+        self, name: str, samples: NDArray[np.float32] | NDArray[np.int16], sample_rate: int
+    ) -> None:
         self.name = name
-        self.samples = samples
+        self.samples: NDArray[np.float32] | NDArray[np.int16] = samples
         self.sample_rate = sample_rate
 
 
@@ -241,6 +243,15 @@ class Instance:
         for word in words:
             self._note_delay(1 if self.latency_unit == "word" else len(word))
         self._finish_if(finished)
+
+    def mark(self) -> tuple[int, int, bool]:
+        """Where the output stands, for `restore`."""
+        return len(self.delays), len(self._words), self.finish_prediction
+
+    def restore(self, mark: tuple[int, int, bool]) -> None:
+        """Forget the words written since `mark`: they could not be kept."""
+        n_delays, n_words, self.finish_prediction = mark
+        del self.delays[n_delays:], self.elapsed[n_delays:], self._words[n_words:]
 
     def _write_speech(self, segment: SpeechSegment) -> None:
         import numpy as np  # heavy, and texts do without

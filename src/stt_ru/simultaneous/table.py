@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from stt_ru.report.table import percent
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from stt_ru.simultaneous.scorers.scoring import MetricScore, Scores
 
 COLUMNS: Final = ("Показатель", "Значение", "Единица", "Оценено")
@@ -20,7 +22,23 @@ def format_scores(scores: Scores) -> str:
     «–» stands where nothing could be scored; the last column says how many instances were, of how
     many.
     """
-    lines = [COLUMNS, *(_cells(score) for score in scores.all)]
+    return _aligned([COLUMNS, *(_cells(score) for score in scores.all)])
+
+
+def format_figures(result: Mapping[str, Any]) -> str:
+    """The same table of a server's answer to ``/result``, which has no units."""
+    lines = [(COLUMNS[0], COLUMNS[1], "", COLUMNS[3])]
+    for part in ("Quality", "Latency"):
+        for name, value in result[part].items():
+            shown = "ошибка" if name in result["errors"] else _NOTHING
+            if value is not None:
+                shown = f"{value:.3f}"
+            scored = f"{result['scored'][name]} из {result['total']}"
+            lines.append((name, shown, "", scored))
+    return _aligned(lines)
+
+
+def _aligned(lines: Sequence[tuple[str, str, str, str]]) -> str:
     widths = [max(len(line[column]) for line in lines) for column in range(len(COLUMNS))]
     return "\n".join(
         "  ".join(

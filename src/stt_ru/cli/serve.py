@@ -1,0 +1,241 @@
+"""The command ``stt-ru serve``."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from stt_ru.cli.russian import number, one_of, whole_number
+from stt_ru.cli.simul import LATENCY, QUALITY, TOKENIZER, load_dataset, option, split_names
+from stt_ru.cli.streams import print_message
+from stt_ru.errors import UsageError
+
+if TYPE_CHECKING:
+    from stt_ru.simultaneous.segments import DataType
+
+HOST: Final = "127.0.0.1"
+PORT: Final = 12321
+MAX_SESSIONS: Final = 1000
+IDLE_MINUTES: Final = 60.0
+
+_DATA = "Данные"
+_METRICS = "Показатели"
+_SERVER = "Сервер"
+
+
+def serve(
+    manifest: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="РАЗМЕТКА",
+            show_default=False,
+            help="CSV, JSONL или каталог с записями и текстами, как у evaluate; вместо --source и "
+            "--target.",
+        ),
+    ] = None,
+    source: Annotated[
+        Path | None,
+        option(
+            "--source",
+            metavar="ФАЙЛ",
+            panel=_DATA,
+            help="Источники, по одному в строке: тексты или пути к записям.",
+        ),
+    ] = None,
+    target: Annotated[
+        Path | None,
+        option("--target", metavar="ФАЙЛ", panel=_DATA, help="Эталоны, по одному в строке."),
+    ] = None,
+    source_type: Annotated[
+        str | None,
+        option(
+            "--source-type",
+            metavar="text|speech",
+            panel=_DATA,
+            parser=one_of("text", "speech"),
+            help="Что в --source (по умолчанию text).",
+        ),
+    ] = None,
+    host: Annotated[
+        str,
+        option("--host", metavar="АДРЕС", panel=_SERVER, help=f"Адрес (по умолчанию {HOST})."),
+    ] = HOST,
+    port: Annotated[
+        int,
+        option(
+            "--port",
+            metavar="ПОРТ",
+            panel=_SERVER,
+            parser=whole_number(0),
+            help=f"Порт, 0 – любой свободный (по умолчанию {PORT}).",
+        ),
+    ] = PORT,
+    output: Annotated[
+        Path | None,
+        option(
+            "--output",
+            metavar="КАТАЛОГ",
+            panel=_SERVER,
+            help="Куда писать сессии; после перезапуска с тем же каталогом они продолжаются.",
+        ),
+    ] = None,
+    max_sessions: Annotated[
+        int,
+        option(
+            "--max-sessions",
+            metavar="N",
+            panel=_SERVER,
+            parser=whole_number(1),
+            help=f"Сколько сессий держать сразу (по умолчанию {MAX_SESSIONS}).",
+        ),
+    ] = MAX_SESSIONS,
+    idle_minutes: Annotated[
+        float,
+        option(
+            "--idle-minutes",
+            metavar="МИН",
+            panel=_SERVER,
+            parser=number(0, exclusive=True),
+            help="Через сколько минут без запросов забывать сессию "
+            f"(по умолчанию {IDLE_MINUTES:g}).",
+        ),
+    ] = IDLE_MINUTES,
+    quality_metrics: Annotated[
+        list[str] | None,
+        option(
+            "--quality-metrics",
+            metavar="ИМЯ...",
+            panel=_METRICS,
+            help="BLEU (по умолчанию), CHRF, WER, CER или свои; можно несколько.",
+        ),
+    ] = None,
+    latency_metrics: Annotated[
+        list[str] | None,
+        option(
+            "--latency-metrics",
+            metavar="ИМЯ...",
+            panel=_METRICS,
+            help="AL AP DAL (по умолчанию), LAAL, AP_HYP, ATD, StartOffset, EndOffset, NumChunks, "
+            "RTF или свои; для речи к каждому добавляется _CA.",
+        ),
+    ] = None,
+    eval_latency_unit: Annotated[
+        str,
+        option(
+            "--eval-latency-unit",
+            metavar="word|char",
+            panel=_METRICS,
+            parser=one_of("word", "char"),
+            help="У чего есть задержка: у слова (по умолчанию) или у буквы.",
+        ),
+    ] = "word",
+    no_use_ref_len: Annotated[
+        bool,
+        option(
+            "--no-use-ref-len",
+            panel=_METRICS,
+            help="Считать AL, LAAL и AP по длине написанного, а не эталона.",
+        ),
+    ] = False,
+    sacrebleu_tokenizer: Annotated[
+        str,
+        option(
+            "--sacrebleu-tokenizer",
+            metavar="ИМЯ",
+            panel=_METRICS,
+            help=f"Как BLEU делит текст на слова (по умолчанию {TOKENIZER}).",
+        ),
+    ] = TOKENIZER,
+    metrics_file: Annotated[
+        str | None,
+        option(
+            "--metrics-file",
+            metavar="ФАЙЛ.py",
+            panel=_METRICS,
+            help="Файл, который добавляет свои показатели через @register_latency_scorer или "
+            "@register_quality_scorer.",
+        ),
+    ] = None,
+) -> None:
+    """Раздаёт источники по REST и оценивает всё, что присылают: качество и задержку.
+
+    Система на любом языке читает источник по частям (GET /src) и присылает слова (PUT /hypo);
+    протокол описан в docs/serve.md и в /openapi.json, ход работы виден на /live. Чтобы слушать не
+    только этот компьютер, нужен токен в переменной STT_RU_TOKEN.
+
+    Коды выхода: 2 – неверные аргументы или данные; 130 – Ctrl+C, 143 – SIGTERM.
+    """
+    if manifest is not None and (source or target):
+        raise UsageError("укажите либо разметку, либо --source и --target")
+    if manifest is None and source is None:
+        raise UsageError("не указаны данные: разметка или --source и --target")
+    if manifest is not None and source_type == "text":
+        raise UsageError("--source-type text: в разметке записи, а не тексты")
+    from stt_ru.simultaneous.server.running import (
+        TOKEN_VARIABLE,
+        address_of,
+        bind,
+        check_installed,
+        make_server,
+    )
+
+    check_installed()
+    token = os.environ.get(TOKEN_VARIABLE) or None
+    notices: list[str] = []
+    kind: DataType = "speech" if source_type == "speech" else "text"
+    dataset = load_dataset(manifest, source, target, kind, notices, sample_rate=16_000)
+    if metrics_file is not None:
+        from stt_ru.simultaneous.agents.loading import load_module
+
+        load_module(metrics_file, option="--metrics-file")
+    from stt_ru.simultaneous.scorers import (
+        LATENCY_SCORERS,
+        QUALITY_SCORERS,
+        ScorerOptions,
+        make_latency_scorers,
+        make_quality_scorers,
+    )
+
+    scorer_options = ScorerOptions(
+        tokenizer=sacrebleu_tokenizer,
+        use_ref_len=not no_use_ref_len,
+        computation_aware=dataset.source_type == "speech",
+    )
+    names = split_names(quality_metrics, QUALITY)
+    if "ASR_BLEU" in names:
+        raise UsageError("ASR_BLEU слушает речь, а серверу присылают текст")
+    quality = make_quality_scorers(names, scorer_options)
+    latency = make_latency_scorers(split_names(latency_metrics, LATENCY), scorer_options)
+    notices += [*QUALITY_SCORERS.take_notices(), *LATENCY_SCORERS.take_notices()]
+
+    from stt_ru.simultaneous.server.corpus import Corpus
+    from stt_ru.simultaneous.server.session import SessionSettings
+    from stt_ru.simultaneous.server.store import SessionStore
+
+    store = SessionStore(
+        Corpus(dataset),
+        SessionSettings(
+            quality_scorers=quality,
+            latency_scorers=latency,
+            latency_unit="char" if eval_latency_unit == "char" else "word",
+        ),
+        output=output,
+        max_sessions=max_sessions,
+        idle_s=idle_minutes * 60,
+    )
+    with bind(host, port, token) as listening:
+        for notice in notices:
+            print_message(f"Внимание: {notice}")
+        address = address_of(listening)
+        what = "речь" if dataset.source_type == "speech" else "текст"
+        restored = len(store.all())
+        print_message(
+            f"Сервер: {address}, примеров {len(dataset)}, источник – {what}"
+            + (f", сессий с диска: {restored}" if restored else "")
+            + (", нужен токен" if token else "")
+        )
+        print_message(f"Ход работы: {address}/live. Остановить: Ctrl+C")
+        make_server(store, token).run(sockets=[listening])

@@ -1,0 +1,1 @@
+"""Evaluation over REST: `session` is the protocol without HTTP, `app` the handlers."""

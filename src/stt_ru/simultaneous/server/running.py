@@ -1,0 +1,91 @@
+"""A server as a process: its address, its token, its life."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from typing import TYPE_CHECKING, Any, Final
+
+from stt_ru.errors import MissingExtraError, UsageError
+
+if TYPE_CHECKING:
+    from stt_ru.simultaneous.server.store import SessionStore
+
+TOKEN_VARIABLE: Final = "STT_RU_TOKEN"
+_BACKLOG: Final = 2048
+_KEEP_ALIVE_S: Final = 75  # longer than clients keep a connection, so that they close it first
+
+
+def check_installed() -> None:
+    """Make sure that the web server is there.
+
+    Raises:
+        MissingExtraError: If the extra ``server`` is not installed.
+    """
+    try:
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError("stt-ru serve", "server") from error
+
+
+def bind(host: str, port: int, token: str | None) -> socket.socket:
+    """A socket that listens, or why there can be none.
+
+    Args:
+        host: A name or an address of this computer.
+        port: 0 for any free one.
+        token: None for none; then only loopback addresses are bound.
+
+    Raises:
+        UsageError: If the address is not this computer's, is taken, or is open to others and there
+            is no token.
+    """
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (OSError, UnicodeError) as error:
+        raise UsageError(f"--host {host}: нет такого адреса") from error
+    family, _, _, _, address = found[0]
+    if token is None and not ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback:
+        raise UsageError(
+            f"--host {host}: к этому адресу могут обратиться другие; задайте токен в переменной "
+            f"{TOKEN_VARIABLE}, клиенты передают его в заголовке Authorization: Bearer"
+        )
+    try:
+        return socket.create_server(address[:2], family=family, backlog=_BACKLOG)
+    except OSError as error:
+        raise UsageError(f"--host {host} --port {port}: {_why(error)}") from error
+
+
+def _why(error: OSError) -> str:
+    import errno
+
+    return {
+        errno.EADDRINUSE: "порт занят другой программой",
+        errno.EACCES: "нет прав на этот порт",
+        errno.EADDRNOTAVAIL: "это не адрес этого компьютера",
+    }.get(error.errno or 0, error.strerror or str(error))
+
+
+def address_of(listening: socket.socket) -> str:
+    """Where a browser finds the server, e.g. ``http://127.0.0.1:12321``."""
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def make_server(store: SessionStore, token: str | None) -> Any:
+    """A uvicorn server, to be run on a socket of `bind`."""
+    import uvicorn
+
+    from stt_ru.simultaneous.server.app import make_app
+
+    config = uvicorn.Config(
+        make_app(store, token=token),
+        access_log=False,
+        log_level="warning",
+        timeout_keep_alive=_KEEP_ALIVE_S,
+        timeout_graceful_shutdown=3,
+        server_header=False,
+        ws="none",
+    )
+    return uvicorn.Server(config)
