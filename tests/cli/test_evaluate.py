@@ -14,7 +14,10 @@ from stt_ru.transcriber import DEFAULT_MODEL
 from tests.cli.conftest import Place
 
 GOOD = ("-m", "fakes.py:good")
-TABLE = "Модель         WER, %  CER, %  Скорость  Записей  Ошибок\nfakes.py:good     0.0     0.0"
+TABLE = (
+    "Модель         WER, %  CER, %  Скорость  Записей  Ошибок  95 %\nfakes.py:good     0.0     0.0"
+)
+FEW = "записей: 2, мало для интервала"
 
 
 def report_of(place: Place) -> Any:
@@ -34,9 +37,12 @@ def test_the_table_goes_to_stdout_and_the_rest_to_stderr(place: Place) -> None:
 
 
 def test_quiet_says_only_what_matters(place: Place) -> None:
-    assert place.run("evaluate", "eval.csv", *GOOD, "-q").stderr == ""
+    (warning,) = place.run("evaluate", "eval.csv", *GOOD, "-q").stderr.splitlines()
+    assert warning.startswith(f"Внимание: {FEW}")
     done = place.run("evaluate", "eval.csv", "-m", "fakes.py:half", "-q", code=1)
-    assert done.stderr == "Ошибка: b.wav: RuntimeError: не вышло\n"
+    error, warning = done.stderr.splitlines()
+    assert error == "Ошибка: b.wav: RuntimeError: не вышло"
+    assert warning.startswith("Внимание: записей: 1, мало")
 
 
 def test_a_failed_recording_and_a_model_that_does_not_load_are_exit_1(place: Place) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from stt_ru.report.json_report import json_report
 from stt_ru.results import FileResult, ModelReport, Signature
 from stt_ru.scoring import score_texts
+from stt_ru.statistics import describe
 
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 
@@ -44,7 +45,8 @@ NOT_LOADED = ModelReport(model="x", label="x", rows=3, error="нет катал�
 
 
 def as_json(*reports: ModelReport) -> Any:
-    return json.loads("".join(json_report(reports, manifest="eval.csv", created_at=NOW)))
+    pieces = json_report(reports, manifest="eval.csv", created_at=NOW, statistics=describe(reports))
+    return json.loads("".join(pieces))
 
 
 def test_the_report_is_the_golden_one(golden: Callable[[str, str], None]) -> None:

@@ -186,6 +186,16 @@ def evaluate(
             help=f"Запас по краям отрезка (по умолчанию {SPEECH_PAD_MS:g}).",
         ),
     ] = SPEECH_PAD_MS,
+    group_by: Annotated[
+        str | None,
+        _option(
+            "--group-by",
+            metavar="КОЛОНКА",
+            panel=_WORK,
+            help="Строки с одним значением этой колонки разметки (звонок, диктор) зависят друг от "
+            "друга: учесть это в интервале «95 %» и в сравнении моделей.",
+        ),
+    ] = None,
     allow_empty: Annotated[
         bool,
         _option(
@@ -204,6 +214,7 @@ def evaluate(
     записан; 2 – неверные аргументы или разметка; 130 – Ctrl+C, 143 – SIGTERM.
     """
     from stt_ru.cli.models import parse_models
+    from stt_ru.grouping import check_group_by
     from stt_ru.manifest import load_manifest
 
     notices: list[str] = []  # said after the table, where they are seen
@@ -211,6 +222,8 @@ def evaluate(
     requests = parse_models(model or [DEFAULT_MODEL], model_dir)
     threads = _workers(workers)
     check_output(output, [manifest])
+    if group_by is not None:
+        check_group_by(group_by, (list(sample.extra) for sample in samples))
     if no_vad and vad_dir is not None:
         raise UsageError("--no-vad и --vad-dir вместе не имеют смысла: оставьте одно из двух")
 
@@ -250,7 +263,9 @@ def evaluate(
     }
     sources = _sources(requests, settings, threads)
     reports, interrupted = _run(sources, samples, quiet=quiet)
-    code = print_and_save(reports, notices, manifest=str(manifest), output=output)
+    code = print_and_save(
+        reports, notices, manifest=str(manifest), output=output, group_by=group_by
+    )
     raise typer.Exit(code if interrupted is None else interrupted.exit_code)
 
 

@@ -31,9 +31,21 @@ def check_output(output: Path | None, inputs: Sequence[Path]) -> None:
 
 
 def print_and_save(
-    reports: Sequence[ModelReport], notices: Sequence[str], *, manifest: str, output: Path | None
+    reports: Sequence[ModelReport],
+    notices: Sequence[str],
+    *,
+    manifest: str,
+    output: Path | None,
+    group_by: str | None = None,
 ) -> int:
     """Print the table to stdout, notices and notes to stderr, and write the report.
+
+    Args:
+        reports: The models.
+        notices: Warnings met before.
+        manifest: For the report.
+        output: The report's file.
+        group_by: The column whose values are independent of one another; None for recordings.
 
     Returns:
         The exit code: 1 when a row or a model failed or something could not be written.
@@ -42,24 +54,34 @@ def print_and_save(
     from stt_ru.report.json_report import json_report
     from stt_ru.report.notes import notes
     from stt_ru.report.table import format_table
+    from stt_ru.report.trust import trust_notes, verdicts
+    from stt_ru.statistics import describe
 
+    statistics = describe(reports, group_by=group_by)
     code = 1 if any(report.failed for report in reports) else 0
     if reports:
         try:
-            print_answer(format_table(reports))
+            print_answer(format_table(reports, uncertainties=statistics.uncertainties))
+            if lines := verdicts(statistics, reports):
+                print_answer("\n" + "\n".join(lines))
         except ReportError as error:
             print_message(f"Ошибка: {error}")
             code = 1
     for notice in notices:
         print_message(f"Внимание: {notice}")
-    for note in notes(reports):
+    for note in [*notes(reports), *trust_notes(statistics)]:
         print_message(f"{'Ошибка' if note.kind == 'error' else 'Внимание'}: {note.text}")
     if output is None or not reports:
         return code
     try:
         write_report(
             output,
-            json_report(reports, manifest=manifest, created_at=datetime.now().astimezone()),
+            json_report(
+                reports,
+                manifest=manifest,
+                created_at=datetime.now().astimezone(),
+                statistics=statistics,
+            ),
         )
     except ReportError as error:
         print_message(f"Ошибка: {error}")

@@ -66,6 +66,15 @@ def score(
             help=f"Как читать файлы: {', '.join(FORMATS)} (по умолчанию по имени и содержимому).",
         ),
     ] = None,
+    group_by: Annotated[
+        str | None,
+        _option(
+            "--group-by",
+            metavar="КОЛОНКА",
+            help="Строки с одним значением этой колонки разметки (звонок, диктор) зависят друг от "
+            "друга: учесть это в интервале «95 %» и в сравнении моделей.",
+        ),
+    ] = None,
     allow_empty: Annotated[
         bool,
         _option("--allow-empty", help="В --manifest: пустой эталон – запись без речи."),
@@ -92,5 +101,11 @@ def score(
     )
     source = files[0] if manifest is None else manifest
     raise typer.Exit(
-        print_and_save(scored.reports, scored.notices, manifest=str(source), output=output)
+        print_and_save(
+            scored.reports,
+            scored.notices,
+            manifest=str(source),
+            output=output,
+            group_by=group_by,
+        )
     )

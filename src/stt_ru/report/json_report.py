@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final
+
+from stt_ru.statistics import CONFIDENCE, RESAMPLES, SEED, macro_average
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
     from stt_ru.results import FileResult, ModelReport
+    from stt_ru.statistics import Comparison, Interval, Statistics, Uncertainty
 
 SCHEMA_VERSION: Final = 1
 
 
 def json_report(
-    reports: Sequence[ModelReport], *, manifest: str, created_at: datetime
+    reports: Sequence[ModelReport],
+    *,
+    manifest: str,
+    created_at: datetime,
+    statistics: Statistics | None = None,
 ) -> Iterator[str]:
     """The report's text in pieces, so that a hundred thousand rows are never held as one string.
 
@@ -25,15 +34,19 @@ def json_report(
         reports: Models that were evaluated in full, in the order of the table.
         manifest: Its path as the user gave it.
         created_at: With a time zone.
+        statistics: Intervals and comparisons of the reports; None for null in their places.
     """
     head = {
         "schema_version": SCHEMA_VERSION,
         "created_at": created_at.isoformat(timespec="seconds"),
         "manifest": manifest,
+        "statistics": _statistics_fields(statistics),
     }
     yield _dump(head)[:-1] + ', "models": ['
-    for number, report in enumerate(reports):
-        yield (",\n" if number else "\n") + _dump(_model_fields(report))[:-1] + ', "results": ['
+    uncertainties = statistics.uncertainties if statistics else repeat(None)
+    for number, (report, exactness) in enumerate(zip(reports, uncertainties, strict=False)):
+        fields = _dump(_model_fields(report, exactness))
+        yield (",\n" if number else "\n") + fields[:-1] + ', "results": ['
         for row, result in enumerate(report.results):
             yield (",\n" if row else "\n") + _dump(_row(result))
         yield "\n]}" if report.results else "]}"
@@ -44,7 +57,32 @@ def _dump(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def _model_fields(report: ModelReport) -> dict[str, Any]:
+def _statistics_fields(statistics: Statistics | None) -> dict[str, Any] | None:
+    if statistics is None:
+        return None
+    return {
+        "confidence": CONFIDENCE,
+        "resamples": RESAMPLES,
+        "seed": SEED,
+        "group_by": statistics.group_by,
+        "comparisons": [_comparison(pair) for pair in statistics.comparisons],
+    }
+
+
+def _comparison(pair: Comparison) -> dict[str, Any]:
+    return {
+        **dataclasses.asdict(pair),
+        "difference": pair.difference,
+        "interval": _interval(pair.interval),
+        "significant": pair.is_significant,
+    }
+
+
+def _interval(interval: Interval | None) -> list[float] | None:
+    return None if interval is None else [interval.low, interval.high]
+
+
+def _model_fields(report: ModelReport, exactness: Uncertainty | None) -> dict[str, Any]:
     score = report.score
     return {
         "model": report.model,
@@ -52,6 +90,10 @@ def _model_fields(report: ModelReport) -> dict[str, Any]:
         "error": report.error,
         "wer": score.words.rate,
         "cer": score.chars.rate,
+        "wer_interval": _interval(exactness.wer) if exactness else None,
+        "cer_interval": _interval(exactness.cer) if exactness else None,
+        "macro_wer": macro_average(result.wer for result in report.results),
+        "macro_cer": macro_average(result.cer for result in report.results),
         "speed": report.speed,
         "files": report.files,
         "failed": report.failed,

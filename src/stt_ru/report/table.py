@@ -4,25 +4,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from stt_ru.statistics import Interval, Uncertainty, uncertainty
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from stt_ru.results import ModelReport
 
-COLUMNS: Final = ("Модель", "WER, %", "CER, %", "Скорость", "Записей", "Ошибок")
+COLUMNS: Final = ("Модель", "WER, %", "CER, %", "Скорость", "Записей", "Ошибок", "95 %")
 
 NOT_LOADED: Final = "не загружена"
 _NO_FIGURE: Final = "-"  # the model did not load: nothing was measured
 _NO_DENOMINATOR: Final = "–"  # measured, but there is nothing to divide by
 
 
-def format_table(reports: Sequence[ModelReport]) -> str:
+def format_table(
+    reports: Sequence[ModelReport], *, uncertainties: Sequence[Uncertainty | None] | None = None
+) -> str:
     """The table of the reports, a line a model in their order, without a line break at the end.
 
     Rates are percents with one decimal, of the sums over all recognised rows; speed is seconds of
-    audio a wall second. «–» stands where there is no denominator, «-» where the model did not load.
+    audio a wall second; «95 %» is the interval of WER. «–» stands where there is no denominator or
+    too few recordings for an interval, «-» where the model did not load.
+
+    Args:
+        reports: The models.
+        uncertainties: Their intervals, one a report; None to draw them now, over recordings.
     """
-    lines = [COLUMNS, *(_cells(report) for report in reports)]
+    if uncertainties is None:
+        uncertainties = [uncertainty(report) for report in reports]
+    lines = [COLUMNS, *map(_cells, reports, uncertainties)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(COLUMNS))]
     return "\n".join(
         "  ".join([line[0].ljust(widths[0]), *(map(str.rjust, line[1:], widths[1:]))]).rstrip()
@@ -40,8 +51,21 @@ def speed(times: float | None) -> str:
     return _NO_DENOMINATOR if times is None else f"{times:.1f}x"
 
 
-def _cells(report: ModelReport) -> tuple[str, ...]:
+def interval(bounds: Interval | None) -> str:
+    """An interval of rates as percents, e.g. «12.3–15.6», or «–» for none."""
+    return _NO_DENOMINATOR if bounds is None else f"{percent(bounds.low)}–{percent(bounds.high)}"
+
+
+def _cells(report: ModelReport, exactness: Uncertainty | None) -> tuple[str, ...]:
     counts = (str(report.files), str(report.failed))
     if report.error is not None:
-        return (f"{report.label} ({NOT_LOADED})", _NO_FIGURE, _NO_FIGURE, _NO_FIGURE, *counts)
-    return (report.label, percent(report.wer), percent(report.cer), speed(report.speed), *counts)
+        none = _NO_FIGURE
+        return (f"{report.label} ({NOT_LOADED})", none, none, none, *counts, none)
+    return (
+        report.label,
+        percent(report.wer),
+        percent(report.cer),
+        speed(report.speed),
+        *counts,
+        interval(exactness.wer if exactness else None),
+    )

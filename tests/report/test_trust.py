@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from stt_ru.report.trust import MOST_PAIRS, trust_notes, verdict, verdicts
+from stt_ru.results import FileResult, ModelReport
+from stt_ru.scoring import EditCounts, Score
+from stt_ru.statistics import Comparison, Interval, Statistics, Uncertainty, describe
+
+BETTER = Comparison(
+    label_a="старая",
+    label_b="новая",
+    rows=200,
+    blocks=200,
+    wer_a=0.2,
+    wer_b=0.17,
+    interval=Interval(-0.05, -0.01),
+    reversed_share=0.0012,
+    mapsswe_p=0.0004,
+    mapsswe_segments=90,
+)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        pytest.param(
+            {},
+            "новая лучше старая на 3.0 п. п. WER (95 %: 1.0…5.0; наоборот в 0.12 % выборок; "
+            "MAPSSWE p < 0.001): разнице можно верить",
+            id="better",
+        ),
+        pytest.param(
+            {"wer_b": 0.23, "interval": Interval(0.01, 0.05), "reversed_share": 0.0},
+            "старая лучше новая на 3.0 п. п. WER (95 %: 1.0…5.0; наоборот менее чем в 0.01 % "
+            "выборок; MAPSSWE p < 0.001): разнице можно верить",
+            id="worse",
+        ),
+        pytest.param(
+            {"interval": Interval(-0.05, 0.02), "reversed_share": 0.13, "mapsswe_p": 0.21},
+            "новая лучше старая на 3.0 п. п. WER (95 %: −2.0…5.0; наоборот в 13 % выборок; "
+            "MAPSSWE p = 0.210): верить нельзя, разница может быть случайной",
+            id="not significant",
+        ),
+        pytest.param(
+            {"blocks": 12, "mapsswe_p": None},
+            "новая лучше старая на 3.0 п. п. WER (95 %: 1.0…5.0; наоборот в 0.12 % выборок): "
+            "похоже на правду, но независимых записей всего 12 (нужно хотя бы 30)",
+            id="few",
+        ),
+        pytest.param(
+            {"blocks": 3, "interval": None},
+            "новая лучше старая на 3.0 п. п. WER: верить рано, независимых записей всего 3 "
+            "(нужно хотя бы 30)",
+            id="no interval",
+        ),
+        pytest.param({"wer_b": 0.2}, "старая и новая: WER одинаков, 20.0 %", id="same"),
+        pytest.param(
+            {"wer_a": None, "wer_b": None},
+            "старая и новая: сравнить нельзя, в общих строках нет слов",
+            id="no words",
+        ),
+    ],
+)
+def test_what_can_be_believed_is_said_plainly(change: dict[str, object], sentence: str) -> None:
+    assert verdict(dataclasses.replace(BETTER, **change)) == sentence  # type: ignore[arg-type]  # a table
+
+
+def report(label: str, errors: int) -> ModelReport:
+    score = Score(EditCounts(errors, 0, 0, 10))
+    results = [FileResult(audio="a", reference="", hypothesis="", score=score)]
+    return ModelReport(model=label, label=label, rows=1, results=results)
+
+
+def test_of_many_models_the_best_is_set_against_the_others() -> None:
+    four = [report(str(errors), errors) for errors in (3, 1, 2, 4)]
+    assert len(verdicts(describe(four), four)) == MOST_PAIRS
+    five = [*four, report("5", 5)]
+    lines = verdicts(describe(five), five)
+    assert len(lines) == 4
+    assert all(line.startswith("1 лучше") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("blocks", "group_by", "text"),
+    [
+        (4, None, "записей: 4, мало для интервала (нужно хотя бы 5, лучше от 30)"),
+        (29, "call", "групп по «call»: 29, мало для надёжного интервала «95 %»"),
+        (30, None, None),
+        (0, None, None),
+    ],
+)
+def test_too_few_recordings_are_a_warning(
+    blocks: int, group_by: str | None, text: str | None
+) -> None:
+    one = Uncertainty(blocks=blocks, wer=None, cer=None)
+    statistics = Statistics(group_by=group_by, uncertainties=[one, None], comparisons=())
+    found = [note.text for note in trust_notes(statistics)]
+    assert [line.startswith(text or "") for line in found] == [True] * (text is not None)
