@@ -809,7 +809,7 @@ def test_a_foreign_jsonl_has_no_advice_about_excel(here: Path) -> None:
 
 
 def test_a_spoilt_byte_in_utf8_is_named_with_its_line(here: Path) -> None:
-    content = RUSSIAN.encode().replace("минут".encode(), b"\xff\xfe")
+    content = RUSSIAN.replace("чем", "попопопопо").encode().replace("минут".encode(), b"\xff\xfe")
     message = problem(write("eval.csv", content))
     assert (
         message

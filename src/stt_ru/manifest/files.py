@@ -36,7 +36,6 @@ _KINDS = (
 )
 
 # Strings: compiled when a file is foreign, not at each start.
-_CYRILLIC = "[А-яЁё]"
 _FREQUENT_PAIRS = (
     "(?i)(?=ст|но|то|на|ен|ов|ни|ра|во|ко|по|не|ре|ос|пр|та|ли|ро|ал|го|ет|ор|ка|ер|от|ол|ла|ва|те|де"
     "|ес|ел|ин|ит|ом|ль)"
@@ -123,19 +122,14 @@ def _eight_bit_encoding(data: bytes) -> _Encoding | None:
     """
     head = data[:100_000]
     n_foreign = sum(byte > 0x7F for byte in head)
-    n_bytes_cyrillic = 2 * len(re.findall(_CYRILLIC, head.decode(errors="replace")))
-    if 2 * n_bytes_cyrillic > n_foreign:  # UTF-8 with a few bytes spoilt
-        return None
     scores = {}
     for name in ("Windows-1251", "KOI8-R", "CP866"):
         text = head.decode(name, errors="replace")
-        n_pairs, n_letters = (
-            len(re.findall(_FREQUENT_PAIRS, text)),
-            len(re.findall(_FREQUENT_LETTERS, text)),
-        )
+        n_pairs = len(re.findall(_FREQUENT_PAIRS, text))
+        n_letters = len(re.findall(_FREQUENT_LETTERS, text))
         scores[name] = 6 * n_pairs + n_letters  # about 2 a letter in Russian, 0.4 by chance
     best = max(scores, key=scores.__getitem__)
-    if 2 * scores[best] < n_foreign:
+    if scores[best] < 0.7 * n_foreign:  # UTF-8 itself, a byte of it spoilt, comes to 0.5 at most
         return None
     return _Encoding(f"файл не в UTF-8, похоже на {best}", best.upper())
 
