@@ -22,7 +22,7 @@ def reverberate(audio: Waveform, rng: np.random.Generator) -> Waveform:
     room[0] = 1.0
     size = -(-(audio.size + length) // FAST_STEP) * FAST_STEP
     wet = np.fft.irfft(np.fft.rfft(audio, size) * np.fft.rfft(room, size), size)
-    return wet[: audio.size]
+    return wet[: audio.size].astype(np.float32, copy=False)
 
 
 def equalize(audio: Waveform, rng: np.random.Generator) -> Waveform:
@@ -31,7 +31,7 @@ def equalize(audio: Waveform, rng: np.random.Generator) -> Waveform:
     knots_db = rng.normal(0.0, 5.0, 9)
     curve_db = np.interp(np.linspace(0, 1, spectrum.size), np.linspace(0, 1, 9), knots_db)
     gain = (10 ** (curve_db / 20)).astype(np.float32)
-    return np.fft.irfft(spectrum * gain, audio.size)
+    return np.fft.irfft(spectrum * gain, audio.size).astype(np.float32, copy=False)
 
 
 def telephone(audio: Waveform, rng: np.random.Generator) -> Waveform:
@@ -52,7 +52,7 @@ def add_noise(audio: Waveform, rng: np.random.Generator, snr_db: float) -> Wavef
     spectrum /= np.maximum(np.arange(spectrum.size, dtype=np.float32), 20) ** np.float32(slope)
     noise = np.fft.irfft(spectrum, audio.size)
     scale = np.sqrt((audio**2).mean() / max((noise**2).mean(), 1e-20)) * 10 ** (-snr_db / 20)
-    return audio + noise * np.float32(scale)
+    return (audio + noise * np.float32(scale)).astype(np.float32, copy=False)
 
 
 def augment(audio: Waveform, rng: np.random.Generator, *, is_telephone: bool = False) -> Waveform:

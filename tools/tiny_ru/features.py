@@ -30,7 +30,8 @@ def mel_filters() -> NDArray[np.float32]:
     """The filter bank of onnx-asr's ``nemo80``, shape (257, 80)."""
     source = files(onnx_asr.preprocessors).joinpath("data").joinpath("fbanks.npz")
     with as_file(source) as path, np.load(path) as data:
-        return data["nemo80"].astype(np.float32)
+        filters: NDArray[np.float32] = data["nemo80"].astype(np.float32)
+        return filters
 
 
 _FILTERS = mel_filters()
@@ -45,13 +46,15 @@ def log_mel(audio: NDArray[np.float32]) -> NDArray[np.float32]:
     frames = np.lib.stride_tricks.sliding_window_view(padded, N_FFT)[::HOP][: audio.size // HOP]
     spectrum = np.fft.rfft(frames * _TAPER, N_FFT)
     power = (spectrum.real**2 + spectrum.imag**2).astype(np.float32)
-    return np.log(power @ _FILTERS + np.float32(LOG_GUARD))
+    energies: NDArray[np.float32] = np.log(power @ _FILTERS + np.float32(LOG_GUARD))
+    return energies
 
 
 def normalize(frames: NDArray[np.float32]) -> NDArray[np.float32]:
     """Mean 0 and variance 1 in every band over the recording."""
     deviation = frames.std(axis=0, ddof=1) + 1e-5
-    return (frames - frames.mean(axis=0)) / deviation
+    normalized: NDArray[np.float32] = (frames - frames.mean(axis=0)) / deviation
+    return normalized
 
 
 def check() -> None:

@@ -263,15 +263,35 @@ SLOTS: dict[str, str] = {
     "np_any": "[{np_nom}|{np_gen}|{np_acc}|{np_gen_pl}|{np_nom_pl}|{prep_phrase}]",
 }
 
-# what each domain is worth in a draw
-DOMAINS: tuple[tuple[str, float], ...] = (
-    (IVR, 0.24),
-    (CALLS, 0.13),
-    (ASSISTANT, 0.11),
-    (NUMBERS, 0.12),
-    (EVERYDAY, 0.28),
-    (CHAINS, 0.12),
-)
+Domain = Literal["menus", "calls", "commands", "numbers", "everyday", "chains"]
+
+DOMAINS: dict[Domain, str] = {
+    "menus": IVR,
+    "calls": CALLS,
+    "commands": ASSISTANT,
+    "numbers": NUMBERS,
+    "everyday": EVERYDAY,
+    "chains": CHAINS,
+}
+
+# what each domain is worth in a draw: to learn to spell, then to learn the telephone's language
+Mix = dict[Domain, float]
+GENERAL: Mix = {
+    "menus": 0.24,
+    "calls": 0.13,
+    "commands": 0.11,
+    "numbers": 0.12,
+    "everyday": 0.28,
+    "chains": 0.12,
+}
+TELEPHONE: Mix = {
+    "menus": 0.36,
+    "calls": 0.20,
+    "commands": 0.15,
+    "numbers": 0.17,
+    "everyday": 0.09,
+    "chains": 0.03,
+}
 
 _PREPOSITIONS = (
     ("в", "loc"), ("на", "loc"), ("о", "loc"), ("при", "loc"), ("с", "ins"), ("под", "ins"),
@@ -320,12 +340,13 @@ class Grammar:
 
     Args:
         rng: Source of randomness; the same seed gives the same sentences.
+        mix: Share of each domain.
     """
 
-    def __init__(self, rng: random.Random) -> None:
+    def __init__(self, rng: random.Random, mix: Mix) -> None:
         self.rng = rng
-        self.domains = [[line for line in text.splitlines() if line] for text, _ in DOMAINS]
-        self.weights = [weight for _, weight in DOMAINS]
+        self.domains = [[line for line in DOMAINS[name].splitlines() if line] for name in mix]
+        self.weights = list(mix.values())
         goals = [line for line in IVR_GOALS.splitlines() if line]
         choose = rng.choice
         self.slots: dict[str, Callable[[], str]] = {
@@ -561,7 +582,9 @@ class Grammar:
         )
 
 
-def sentences(seed: int, part: Part, excluded: Iterable[str] = ()) -> Iterator[str]:
+def sentences(
+    seed: int, part: Part, excluded: Iterable[str] = (), mix: Mix = GENERAL
+) -> Iterator[str]:
     """Endless distinct sentences of one part.
 
     Args:
@@ -569,10 +592,11 @@ def sentences(seed: int, part: Part, excluded: Iterable[str] = ()) -> Iterator[s
         part: Which part of the text space to draw from.
         excluded: Texts that must not be produced, alone or inside a longer sentence (the latter
             only if they have three words or more: «спасибо» alone may be said by anyone).
+        mix: Share of each domain.
     """
     banned = {normalize(text) for text in excluded}
     banned_inside = [f" {text} " for text in banned if text.count(" ") >= 2]
-    grammar = Grammar(random.Random(seed))
+    grammar = Grammar(random.Random(seed), mix)
     seen: set[str] = set()
     while True:
         sentence = grammar.sentence()

@@ -20,7 +20,7 @@ import numpy as np
 import voices
 from augment import augment
 from features import check, log_mel
-from grammar import normalize, sentences
+from grammar import GENERAL, TELEPHONE, Mix, normalize, sentences
 from numpy.typing import NDArray
 from prompts import load_prompts
 
@@ -39,10 +39,10 @@ def held_out_texts() -> list[str]:
     return [prompt.text for prompt in load_prompts() if prompt.part != "train"]
 
 
-def training_texts(seed: int) -> Iterator[str]:
+def training_texts(seed: int, mix: Mix) -> Iterator[str]:
     """Sentences of the training part, some of the short ones joined in pairs."""
     rng = random.Random(seed + 7)
-    source = sentences(seed, "train", held_out_texts())
+    source = sentences(seed, "train", held_out_texts(), mix)
     for sentence in source:
         if len(sentence) < 40 and rng.random() < 0.2:
             yield f"{sentence}. {next(source)}"
@@ -50,12 +50,12 @@ def training_texts(seed: int) -> Iterator[str]:
             yield sentence
 
 
-def espeak_items(seed: int, build: Path) -> Iterator[Item]:
+def espeak_items(seed: int, mix: Mix, build: Path) -> Iterator[Item]:
     """Sentences read by stock and random variants, at any rate, pitch and vocal tract."""
     rng = random.Random(seed)
     generator = np.random.default_rng(seed)
     engine = voices.Espeak(ESPEAK_LIBRARY, ESPEAK_DATA, build)
-    for text in training_texts(seed):
+    for text in training_texts(seed, mix):
         names = voices.TRAIN_VARIANTS if rng.random() < 0.55 else voices.RANDOM_VARIANTS
         audio = engine.say(
             text,
@@ -68,11 +68,11 @@ def espeak_items(seed: int, build: Path) -> Iterator[Item]:
         yield augment(audio, generator), text
 
 
-def festival_items(seed: int) -> Iterator[Item]:
+def festival_items(seed: int, mix: Mix) -> Iterator[Item]:
     """Sentences read by festvox-ru."""
     rng = random.Random(seed)
     generator = np.random.default_rng(seed)
-    source = training_texts(seed)
+    source = training_texts(seed, mix)
     while True:
         texts = [next(source) for _ in range(25)]
         for text, audio in zip(texts, voices.festival(texts), strict=True):
@@ -142,6 +142,7 @@ def main() -> None:
     parser.add_argument("source", choices=("espeak", "festival", "prompts", "watch"))
     parser.add_argument("--shards", type=int, default=20, help=f"of {SHARD} utterances each")
     parser.add_argument("--seed", type=int, default=1, help="another seed adds other data")
+    parser.add_argument("--mix", choices=("general", "telephone"), default="general")
     parser.add_argument("--build", type=Path, default=Path("build/tiny_ru"))
     arguments = parser.parse_args()
     check()
@@ -153,10 +154,11 @@ def main() -> None:
         return
     folder = arguments.build / "shards"
     folder.mkdir(parents=True, exist_ok=True)
+    mix = TELEPHONE if arguments.mix == "telephone" else GENERAL
     if arguments.source == "espeak":
-        items = espeak_items(arguments.seed, arguments.build)
+        items = espeak_items(arguments.seed, mix, arguments.build)
     elif arguments.source == "festival":
-        items = festival_items(arguments.seed)
+        items = festival_items(arguments.seed, mix)
     else:
         items = prompt_items(arguments.seed)
     started = time.monotonic()

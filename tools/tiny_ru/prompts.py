@@ -55,7 +55,8 @@ class Prompt:
     def audio(self, sounds: Path = SOUNDS) -> NDArray[np.float32]:
         """The recording at 16 kHz."""
         samples, rate = sf.read(sounds / f"{self.name}.wav", dtype="float32")
-        return soxr.resample(samples, rate, 16_000).astype(np.float32)
+        audio: NDArray[np.float32] = soxr.resample(samples, rate, 16_000).astype(np.float32)
+        return audio
 
 
 def part_of_prompt(text: str) -> Part:

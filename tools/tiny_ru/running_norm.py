@@ -37,4 +37,5 @@ def running_normalize(frames: NDArray[np.float32]) -> NDArray[np.float32]:
     mean = lfilter(*filters, shifted, axis=0) / count
     square = lfilter(*filters, shifted**2, axis=0) + PRIOR_FRAMES * PRIOR_DEVIATION**2
     deviation = np.sqrt(np.maximum(square / count - mean**2, 0)) + EPSILON
-    return ((shifted - mean) / deviation).astype(np.float32)
+    normalized: NDArray[np.float32] = ((shifted - mean) / deviation).astype(np.float32)
+    return normalized

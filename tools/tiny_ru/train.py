@@ -32,7 +32,7 @@ from running_norm import running_normalize
 from scoring import word_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 Frames = NDArray[np.float32]
 
@@ -114,9 +114,12 @@ def hide(frames: Frames, rng: np.random.Generator) -> Frames:
 class Feeder(threading.Thread):
     """Makes batches ahead of the trainer and looks for new shards."""
 
-    def __init__(self, folder: Path, seed: int, *, streaming: bool) -> None:
+    def __init__(
+        self, folder: Path, patterns: Sequence[str], seed: int, *, streaming: bool
+    ) -> None:
         super().__init__(daemon=True)
         self.folder = folder
+        self.patterns = patterns
         self.rng = np.random.default_rng(seed)
         self.running_share = 1.0 if streaming else RUNNING_SHARE
         self.pools = {source: Pool() for source in SOURCES}
@@ -126,7 +129,8 @@ class Feeder(threading.Thread):
 
     def scan(self) -> None:
         """Read the shards that were not there before."""
-        for path in sorted(self.folder.glob("*.npz")):
+        found = {path for pattern in self.patterns for path in self.folder.glob(pattern)}
+        for path in sorted(found):
             if path not in self.known:
                 self.known.add(path)
                 self.pools[path.name.split("-")[0]].add(path)
@@ -264,6 +268,8 @@ def main() -> None:
     parser.add_argument("--build", type=Path, default=Path("build/tiny_ru"))
     parser.add_argument("--learning-rate", type=float, default=2e-3)
     parser.add_argument("--init", type=Path, help="checkpoint whose averaged weights to start from")
+    parser.add_argument("--shards", nargs="+", default=["*.npz"], help="which to learn from")
+    parser.add_argument("--checkpoint", type=Path, help="default: the model's name in the build")
     parser.add_argument("--resume", action="store_true", help="go on from this model's checkpoint")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--worker", type=int, choices=(0, 1), help="one of two, see above")
@@ -279,7 +285,7 @@ def main() -> None:
     optimizer = torch.optim.AdamW(
         network.parameters(), betas=(0.9, 0.98), weight_decay=0.01, fused=True
     )
-    checkpoint = arguments.build / f"{arguments.model}.pt"
+    checkpoint = arguments.checkpoint or arguments.build / f"{arguments.model}.pt"
     spent_s, step, heard_s = 0.0, 0, 0.0
     if arguments.resume:
         state = torch.load(checkpoint, weights_only=True)
@@ -298,7 +304,8 @@ def main() -> None:
     if arguments.worker is not None:
         peer = Peer(arguments.build, arguments.model, arguments.worker, network)
     seed = arguments.seed + step + 1000 * (arguments.worker or 0)
-    feeder = Feeder(arguments.build / "shards", seed, streaming=streaming)
+    folder = arguments.build / "shards"
+    feeder = Feeder(folder, arguments.shards, seed, streaming=streaming)
     feeder.start()
     print(f"{parameters / 1e6:.2f} M parameters, {len(feeder.known)} shards", flush=True)
 

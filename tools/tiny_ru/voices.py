@@ -1,9 +1,8 @@
 """Speech synthesizers that read our sentences aloud, each returning 16 kHz float32 audio.
 
 espeak-ng runs in this process through its library; besides its own voice variants it gets random
-ones
-that we write into a copy of its data folder. Festival with festvox-ru (a real man's voice, unit
-selection) runs as a batch program. ru_tts is another engine, only for evaluation.
+ones that we write into a copy of its data folder. Festival with festvox-ru (a real man's voice,
+unit selection) runs as a batch program. ru_tts is another engine, only for evaluation.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import soundfile as sf
@@ -116,10 +115,10 @@ class Espeak:
         self._callback = _CALLBACK(self._collect)  # kept: the library calls it later
         self._library.espeak_SetSynthCallback(self._callback)
 
-    def _collect(self, samples: object, count: int, _events: object) -> int:
+    def _collect(self, samples: Any, count: int, _events: object) -> int:
         if samples and count > 0:
-            piece = np.ctypeslib.as_array(samples, (count,))  # type: ignore[arg-type]
-            self._pieces.append(piece.astype(np.float32) / 32768)
+            piece = np.ctypeslib.as_array(samples, (count,)).astype(np.float32)
+            self._pieces.append(piece / np.float32(32768))
         return 0
 
     def say(
@@ -177,11 +176,11 @@ def ru_tts(text: str, *, female: bool = False, rate: int = 100, pitch: int = 100
     pcm = retro_ru_tts.synthesize(
         text, speech_rate=rate, voice_pitch=pitch, flags=3 | (4 if female else 0), play=False
     )
-    return to_16k(np.frombuffer(pcm, np.int8).astype(np.float32) / 128, 10_000)
+    return to_16k(np.frombuffer(pcm, np.int8).astype(np.float32) / np.float32(128), 10_000)
 
 
 def to_16k(audio: Waveform, rate: float) -> Waveform:
     """Resample to 16 kHz and scale the peak to 0.5."""
-    audio = soxr.resample(audio, rate, SAMPLE_RATE, quality="MQ").astype(np.float32)
-    peak = float(np.abs(audio).max()) if audio.size else 0.0
-    return audio * np.float32(0.5 / peak) if peak > 0 else audio
+    resampled: Waveform = soxr.resample(audio, rate, SAMPLE_RATE, quality="MQ").astype(np.float32)
+    peak = float(np.abs(resampled).max()) if resampled.size else 0.0
+    return resampled * np.float32(0.5 / peak) if peak > 0 else resampled
