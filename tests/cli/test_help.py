@@ -11,7 +11,10 @@ from tests.cli.conftest import Place
 HEAVY = ("numpy", "onnxruntime", "onnx_asr", "soundfile", "huggingface_hub", "matplotlib", "rich")
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["evaluate", "--help"], ["score", "--help"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], ["evaluate", "--help"], ["score", "--help"], ["compare", "--help"]],
+)
 def test_help_is_the_golden_one(
     place: Place, golden: Callable[[str, str], None], arguments: list[str]
 ) -> None:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from stt_ru.cli.compare import compare
 from stt_ru.cli.evaluate import evaluate
 from stt_ru.cli.russian import RussianCommand, RussianGroup
 from stt_ru.cli.score import score
@@ -48,4 +49,5 @@ def _stt_ru(
 app.command(cls=RussianCommand, options_metavar="[ПАРАМЕТРЫ]", no_args_is_help=True)(evaluate)
 app.command(cls=SimulCommand, options_metavar="[ПАРАМЕТРЫ]", no_args_is_help=True)(simul)
 app.command(cls=RussianCommand, options_metavar="[ПАРАМЕТРЫ]", no_args_is_help=True)(score)
+app.command(cls=RussianCommand, options_metavar="[ПАРАМЕТРЫ]", no_args_is_help=True)(compare)
 app.command(cls=MetricsCommand, options_metavar="[ПАРАМЕТРЫ]", no_args_is_help=True)(serve)

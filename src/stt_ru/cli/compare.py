@@ -1,0 +1,140 @@
+"""The command ``stt-ru compare``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from stt_ru.cli.streams import print_answer, print_message
+from stt_ru.errors import UsageError
+
+if TYPE_CHECKING:
+    from stt_ru.results import ModelReport
+
+WORSE: Final = 3
+"""The exit code of ``--fail-if-worse`` when B is worse."""
+
+_MUST_AGREE: Final = {  # fields of the signature, and what they are called in a message
+    "norm": "нормализация",
+    "split": "деление ошибок на виды",
+    "empty": "правило пустых эталонов",
+    "refs": "эталоны",
+    "channel": "правило каналов",
+}
+
+
+def compare(
+    report_a: Annotated[
+        Path, typer.Argument(metavar="A.json", show_default=False, help="Прежний отчёт stt-ru.")
+    ],
+    report_b: Annotated[
+        Path, typer.Argument(metavar="B.json", show_default=False, help="Новый отчёт stt-ru.")
+    ],
+    model_a: Annotated[
+        str | None,
+        typer.Option(
+            "--model-a", metavar="ИМЯ", show_default=False, help="Модель из A, если их несколько."
+        ),
+    ] = None,
+    model_b: Annotated[
+        str | None,
+        typer.Option(
+            "--model-b", metavar="ИМЯ", show_default=False, help="Модель из B, если их несколько."
+        ),
+    ] = None,
+    group_by: Annotated[
+        str | None,
+        typer.Option(
+            "--group-by",
+            metavar="КОЛОНКА",
+            show_default=False,
+            help="Строки с одним значением этой колонки (звонок, диктор) зависят друг от друга.",
+        ),
+    ] = None,
+    fail_if_worse: Annotated[
+        bool,
+        typer.Option(
+            "--fail-if-worse", help=f"Код выхода {WORSE}, если B достоверно хуже A: для CI."
+        ),
+    ] = False,
+) -> None:
+    """Сравнивает два отчёта: лучше ли B, чем A, и можно ли этому верить.
+
+    Отчёты должны быть сделаны на одних эталонах и по одним правилам. «Хуже» значит: интервал 95 %
+    разницы WER целиком выше нуля.
+
+    Коды выхода: 0 – сравнено; 1 – одна из моделей распознала не все записи; 2 – отчёты не читаются
+    или не сравнимы; 3 – с --fail-if-worse: B достоверно хуже.
+    """
+    from stt_ru.report.reading import read_report
+    from stt_ru.report.table import format_table
+    from stt_ru.report.trust import trust_notes, verdicts
+    from stt_ru.statistics import describe
+
+    a = _model(read_report(report_a).models, report_a, model_a, "--model-a")
+    b = _model(read_report(report_b).models, report_b, model_b, "--model-b")
+    check_comparable(a, b)
+    if a.label == b.label:
+        a, b = (
+            replace(one, label=f"{one.label} ({path})")
+            for one, path in ((a, report_a), (b, report_b))
+        )
+    statistics = describe([a, b], group_by=group_by)
+    if not statistics.comparisons:
+        raise UsageError(
+            "отчёты нельзя сравнить построчно: записи или эталоны в них различаются или стоят в "
+            "другом порядке"
+        )
+    (pair,) = statistics.comparisons
+    print_answer(format_table([a, b], uncertainties=statistics.uncertainties))
+    print_answer("\n" + "\n".join(verdicts(statistics, [a, b])))
+    for note in trust_notes(statistics):
+        print_message(f"Внимание: {note.text}")
+    for one in (a, b):
+        if one.failed:
+            print_message(
+                f"Ошибка: {one.label}: не распознано строк: {one.failed} из {one.files}; "
+                f"сравнены общие строки ({pair.rows})"
+            )
+    if fail_if_worse and pair.is_b_worse:
+        print_message(f"Ошибка: {b.label} достоверно хуже, чем {a.label}")
+        raise typer.Exit(WORSE)
+    raise typer.Exit(1 if a.failed or b.failed else 0)
+
+
+def _model(models: Sequence[ModelReport], path: Path, name: str | None, option: str) -> ModelReport:
+    names = ", ".join(model.label for model in models)
+    if name is not None:
+        models = [model for model in models if name in (model.label, model.model)]
+    if len(models) != 1:
+        what = "нет моделей" if not names else f"модели: {names}"
+        raise UsageError(f"{path}: {what}; назовите одну: {option} ИМЯ")
+    (model,) = models
+    if model.error is not None:
+        raise UsageError(f"{path}: модель {model.label} не загружена: {model.error}")
+    return model
+
+
+def check_comparable(a: ModelReport, b: ModelReport) -> None:
+    """Refuse reports whose figures mean different things.
+
+    Raises:
+        UsageError: Naming each rule that differs, with both values.
+    """
+    if a.signature is None or b.signature is None:
+        raise UsageError("в отчёте нет signature: не видно, по каким правилам он посчитан")
+    one, two = a.signature.fields, b.signature.fields
+    different = [
+        f"{title} ({field}: {one.get(field, 'нет')} и {two.get(field, 'нет')})"
+        for field, title in _MUST_AGREE.items()
+        if one.get(field) != two.get(field)
+    ]
+    if different:
+        raise UsageError(
+            f"отчёты сделаны по разным правилам, их WER не сравнимы: {'; '.join(different)}. "
+            "Пересчитайте оба одинаково, например stt-ru score ОТЧЁТ --manifest РАЗМЕТКА -o НОВЫЙ"
+        )
