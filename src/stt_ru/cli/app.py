@@ -12,6 +12,7 @@ from stt_ru.cli.russian import RussianCommand, RussianGroup
 from stt_ru.cli.score import score
 from stt_ru.cli.serve import serve
 from stt_ru.cli.simul import MetricsCommand, SimulCommand, simul
+from stt_ru.cli.stream import stream
 from stt_ru.cli.streams import print_answer
 
 app = typer.Typer(
@@ -47,6 +48,7 @@ def _stt_ru(
 
 
 app.command(cls=RussianCommand, options_metavar="[ПАРАМЕТРЫ]", no_args_is_help=True)(evaluate)
+app.command(cls=RussianCommand, options_metavar="[ПАРАМЕТРЫ]", no_args_is_help=True)(stream)
 app.command(cls=SimulCommand, options_metavar="[ПАРАМЕТРЫ]", no_args_is_help=True)(simul)
 app.command(cls=RussianCommand, options_metavar="[ПАРАМЕТРЫ]", no_args_is_help=True)(score)
 app.command(cls=RussianCommand, options_metavar="[ПАРАМЕТРЫ]", no_args_is_help=True)(compare)

@@ -108,6 +108,11 @@ class StreamingQueue(Generic[T]):
         with self._lock:
             return self._error_of(id)
 
+    def own_error_of(self, id: RecordingId) -> BaseException | None:
+        """What went wrong with this id alone; None while nothing did."""
+        with self._lock:
+            return self._errors.get(id)
+
     def _error_of(self, id: RecordingId | None) -> BaseException | None:
         if id is not None and id in self._errors:
             return self._errors[id]

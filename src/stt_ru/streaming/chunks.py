@@ -185,12 +185,13 @@ class InputBuffer(ASRStreamingQueue[InputChunk]):
     """Audio on its way to a model, which takes it as it was sent or in pieces of its own size.
 
     Attributes:
-        waited_s: Wall seconds that readers have spent waiting for audio, all of them together.
+        taken_at: When a chunk was last taken, on the clock; nan before.
     """
 
     def __init__(self, name: str = "input", clock: Clock = SYSTEM_CLOCK) -> None:
         super().__init__(name, clock)
-        self.waited_s = 0.0
+        self.taken_at = math.nan
+        self._waited_s: dict[RecordingId, float] = {}
         self._is_rechunked = False
         self._pending: dict[RecordingId, _Pending] = {}
         self._pending_lock = threading.Lock()
@@ -246,13 +247,22 @@ class InputBuffer(ASRStreamingQueue[InputChunk]):
             with self._pending_lock:
                 self._pending.pop(id, None)
 
+    def waited_s(self, id: RecordingId) -> float:
+        """Wall seconds that the model has waited for a recording, after its first chunk."""
+        with self._pending_lock:
+            return self._waited_s.get(id, 0.0)
+
     def _take(
         self, id: RecordingId | None, timeout: float | None
     ) -> tuple[InputChunk, RecordingId]:
         called = self.clock.now()
         chunk, owner = super().get(id, timeout)
         with self._pending_lock:
-            self.waited_s += chunk.get_timestamp - called
+            self.taken_at = chunk.get_timestamp
+            if owner in self._waited_s:
+                self._waited_s[owner] += chunk.get_timestamp - called
+            else:
+                self._waited_s[owner] = 0.0  # the model was idle before the recording began
         return chunk, owner
 
     def _serve(

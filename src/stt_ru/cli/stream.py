@@ -1,0 +1,515 @@
+"""The command ``stt-ru stream``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from stt_ru.cli.interrupts import Interrupted
+from stt_ru.cli.outcome import check_output
+from stt_ru.cli.russian import number, one_of, whole_number
+from stt_ru.cli.streams import print_answer, print_message
+from stt_ru.errors import MissingExtraError, ReportError, UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from stt_ru.cli.models import ModelRequest
+    from stt_ru.manifest import Sample
+    from stt_ru.streaming.history import History
+    from stt_ru.streaming.running import StreamOptions, StreamReport, StreamSource
+    from stt_ru.streaming.truth import TrueWords
+
+# Written here as well as in the library, whose modules are heavy; a test keeps them equal.
+DEFAULT_MODEL: Final = "tiny-ru"
+INTERVAL_S: Final = 0.2
+STEP_S: Final = 0.5
+TIMEOUT_S: Final = 60.0
+
+_MODEL = "Модель"
+_SENDING = "Отправка"
+_TRUTH = "Время слов эталона"
+_WORK = "Ход работы"
+
+
+def _option(*names: str, help: str, metavar: str | None = None, panel: str, **more: Any) -> Any:
+    return typer.Option(
+        *names, help=help, metavar=metavar, show_default=False, rich_help_panel=panel, **more
+    )
+
+
+def stream(
+    manifest: Annotated[
+        Path,
+        typer.Argument(
+            metavar="РАЗМЕТКА",
+            show_default=False,
+            help="CSV или JSONL с полями audio, text и необязательными channel и words, или "
+            "каталог с записями и их текстами.",
+        ),
+    ],
+    model: Annotated[
+        list[str] | None,
+        _option(
+            "-m",
+            "--model",
+            metavar="ИМЯ[=КАТАЛОГ]",
+            panel=_MODEL,
+            help="Потоковая модель: tiny-ru-stream, sherpa-stream=КАТАЛОГ, vosk-stream=КАТАЛОГ; "
+            "или модель onnx-asr, которая заново распознаёт накопленное каждые --step секунд; или "
+            "МОДУЛЬ:ФУНКЦИЯ. Можно повторять (по умолчанию "
+            f"{DEFAULT_MODEL}, встроенная, демонстрационная).",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        _option("-o", "--output", metavar="ФАЙЛ.json", panel=_WORK, help="Подробный отчёт."),
+    ] = None,
+    quiet: Annotated[
+        bool,
+        _option("-q", "--quiet", panel=_WORK, help="Не показывать ход работы (ошибки выводятся)."),
+    ] = False,
+    interval: Annotated[
+        float,
+        _option(
+            "--interval",
+            metavar="С",
+            panel=_SENDING,
+            parser=number(0, exclusive=True),
+            help=f"Через сколько секунд отправлять куски звука (по умолчанию {INTERVAL_S:g}).",
+        ),
+    ] = INTERVAL_S,
+    speed: Annotated[
+        float,
+        _option(
+            "--speed",
+            metavar="X",
+            panel=_SENDING,
+            parser=number(0, exclusive=True),
+            help="Во сколько раз речь быстрее настоящей (по умолчанию 1).",
+        ),
+    ] = 1.0,
+    realtime: Annotated[
+        bool | None,
+        _option(
+            "--realtime/--remap",
+            panel=_SENDING,
+            help="Отправлять в реальном времени, или сразу с пересчётом времён – быстрее, с теми "
+            "же цифрами (по умолчанию, если модель не заводит своих потоков).",
+        ),
+    ] = None,
+    streams: Annotated[
+        int,
+        _option(
+            "--streams",
+            metavar="N",
+            panel=_SENDING,
+            parser=whole_number(1),
+            help="Отправлять N записей одновременно в реальном времени, рядом с одной: как "
+            "задержка растёт с нагрузкой.",
+        ),
+    ] = 1,
+    step: Annotated[
+        float,
+        _option(
+            "--step",
+            metavar="С",
+            panel=_MODEL,
+            parser=number(0, exclusive=True),
+            help="Через сколько секунд звука непотоковая модель распознаёт заново (по умолчанию "
+            f"{STEP_S:g}).",
+        ),
+    ] = STEP_S,
+    timeout: Annotated[
+        float,
+        _option(
+            "--timeout",
+            metavar="С",
+            panel=_WORK,
+            parser=number(0, exclusive=True),
+            help="Сколько секунд ждать модель, которая молчит, прежде чем перейти к следующей "
+            f"записи (по умолчанию {TIMEOUT_S:g}).",
+        ),
+    ] = TIMEOUT_S,
+    history: Annotated[
+        Path | None,
+        _option(
+            "--history",
+            metavar="КАТАЛОГ",
+            panel=_WORK,
+            help="Сохранить, что и когда отправлено и получено: по файлу JSON на запись.",
+        ),
+    ] = None,
+    plots: Annotated[
+        Path | None,
+        _option(
+            "--plots",
+            metavar="КАТАЛОГ",
+            panel=_WORK,
+            help="Нарисовать каждую запись и сводку по моделям (PNG).",
+        ),
+    ] = None,
+    timings: Annotated[
+        Path | None,
+        _option(
+            "--timings",
+            metavar="ФАЙЛ.ctm|КАТАЛОГ",
+            panel=_TRUTH,
+            help="Время слов: файл CTM или каталог с файлами TextGrid. Без него – поле words "
+            "разметки, а где его нет, выравнивание моделью --aligner.",
+        ),
+    ] = None,
+    save_timings: Annotated[
+        Path | None,
+        _option(
+            "--save-timings",
+            metavar="ФАЙЛ.jsonl",
+            panel=_TRUTH,
+            help="Записать найденное время слов как разметку с полем words.",
+        ),
+    ] = None,
+    aligner: Annotated[
+        str,
+        _option(
+            "--aligner",
+            metavar="ИМЯ[=КАТАЛОГ]",
+            panel=_TRUTH,
+            help=f"CTC-модель, которая находит время слов (по умолчанию {DEFAULT_MODEL}).",
+        ),
+    ] = DEFAULT_MODEL,
+    no_offline: Annotated[
+        bool,
+        _option(
+            "--no-offline",
+            panel=_WORK,
+            help="Не распознавать записи ещё раз целиком: ΔWER не будет.",
+        ),
+    ] = False,
+    quantization: Annotated[
+        str,
+        _option(
+            "--quantization",
+            metavar="ТИП",
+            panel=_MODEL,
+            help="Веса модели: int8 (по умолчанию) или none – полные.",
+        ),
+    ] = "int8",
+    language: Annotated[
+        str,
+        _option(
+            "--language",
+            metavar="КОД",
+            panel=_MODEL,
+            help="Язык речи для многоязычных моделей (по умолчанию ru).",
+        ),
+    ] = "ru",
+    device: Annotated[
+        str,
+        _option(
+            "--device",
+            metavar="УСТРОЙСТВО",
+            panel=_MODEL,
+            parser=one_of("auto", "cpu", "cuda", "coreml", "directml"),
+            help="auto (по умолчанию), cpu, cuda, coreml, directml.",
+        ),
+    ] = "auto",
+    no_vad: Annotated[
+        bool, _option("--no-vad", panel=_MODEL, help="Распознавать накопленное без поиска речи.")
+    ] = False,
+    vad_dir: Annotated[
+        Path | None,
+        _option("--vad-dir", metavar="КАТАЛОГ", panel=_MODEL, help="Где лежит silero_vad.onnx."),
+    ] = None,
+    offline: Annotated[
+        bool, _option("--offline", panel=_MODEL, help="Не обращаться к сети.")
+    ] = False,
+    allow_empty: Annotated[
+        bool,
+        _option("--allow-empty", panel=_WORK, help="Пустой эталон – запись без речи, а не ошибка."),
+    ] = False,
+) -> None:
+    """Меряет, как поздно, устойчиво и верно появляются слова, пока звучит запись.
+
+    Каждая запись отправляется модели кусками, как с микрофона; всё, что модель показала по пути,
+    сравнивается с тем, что к этому времени было сказано. ΔWER – против той же модели на целой
+    записи; «Слово» – от конца слова до первого верного появления, «Финал» – до момента, после
+    которого оно верно до конца, секунды; «Правок» – сколько слов показано и потом изменено, на
+    слово итога; «Счёт» – секунд работы на секунду звука.
+
+    Коды выхода: 0 – всё сделано; 1 – модель не загрузилась, запись не распознана или отчёт не
+    записан; 2 – неверные аргументы или разметка; 130 – Ctrl+C, 143 – SIGTERM.
+    """
+    from stt_ru.cli.models import parse_models
+    from stt_ru.manifest import load_manifest
+    from stt_ru.report.files import check_target
+
+    notices: list[str] = []  # said after the table, where they are seen
+    samples = load_manifest(manifest, allow_empty=allow_empty, warn=notices.append)
+    requests = parse_models(model or [DEFAULT_MODEL], None)
+    (aligner_request,) = parse_models([aligner], None)
+    check_output(output, [manifest])
+    if save_timings is not None:
+        check_target(save_timings, suffixes=(".jsonl",))
+        if save_timings.exists() and save_timings.resolve() == manifest.resolve():
+            raise UsageError(f"--save-timings {save_timings} стёр бы разметку: укажите другой файл")
+    if timings is not None and not timings.exists():
+        raise UsageError(f"--timings {timings}: нет такого файла или каталога")
+    if no_vad and vad_dir is not None:
+        raise UsageError("--no-vad и --vad-dir вместе не имеют смысла: оставьте одно из двух")
+    if streams > 1 and realtime is False:
+        raise UsageError("--streams отправляет записи в реальном времени: уберите --remap")
+    if not quantization.isalnum():  # it becomes a part of a file name
+        raise UsageError(f"--quantization «{quantization}»: нужно int8, none или другое одно слово")
+    for folder in (history, plots):
+        if folder is not None:
+            _make_folder(folder)
+
+    # From here on the heavy libraries are loaded; a wrong request above has not paid for them.
+    if plots is not None:
+        _check_plots()
+    sources = _sources(
+        requests,
+        step,
+        {
+            "quantization": None if quantization.lower() == "none" else quantization,
+            "language": language,
+            "vad_dir": vad_dir,
+            "offline": offline,
+        },
+        device=device,
+        no_vad=no_vad,
+    )
+    truth = _truth(samples, aligner_request, timings, offline=offline)
+    levels = _levels(interval, speed, realtime, streams, timeout)
+    keeper = _Keeper(samples, history, plots)
+    reports, interrupted = _run(
+        sources, samples, truth, levels, with_offline=not no_offline, keeper=keeper, quiet=quiet
+    )
+    code = _print_and_save(reports, notices, manifest, output)
+    if not _save(lambda: keeper.finish(reports)):
+        code = 1
+    if save_timings is not None and not _save(lambda: _save_timings(save_timings, samples, truth)):
+        code = 1
+    raise typer.Exit(code if interrupted is None else interrupted.exit_code)
+
+
+def _make_folder(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder}: это не каталог")
+    if not folder.parent.is_dir():
+        raise UsageError(f"{folder}: нет каталога {folder.parent}; создайте его")
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"каталог {folder} не создать: {error.strerror}") from error
+
+
+def _check_plots() -> None:
+    from importlib.util import find_spec
+
+    if find_spec("matplotlib") is None:
+        raise MissingExtraError("--plots", "plots")
+
+
+def _sources(
+    requests: Sequence[ModelRequest],
+    step_s: float,
+    settings: dict[str, Any],
+    *,
+    device: str,
+    no_vad: bool,
+) -> list[StreamSource]:
+    from stt_ru.cli.models import labels, user_factory
+    from stt_ru.onnx_models import EMBEDDED_MODEL, check_model_name, providers_for
+    from stt_ru.segmentation import VadOptions
+    from stt_ru.streaming.sources import (
+        STREAMING_MODELS,
+        TINY,
+        factory_source,
+        stream_source,
+    )
+    from stt_ru.transcriber import check_request, check_vad_folder
+
+    if settings["vad_dir"] is not None:
+        check_vad_folder(settings["vad_dir"])
+    settings = {
+        **settings,
+        "providers": providers_for(device),
+        "vad": None if no_vad else VadOptions(),
+    }
+    sources = []
+    for request, label in zip(requests, labels(requests), strict=True):
+        if request.is_factory:
+            factory: Callable[[], Any] = user_factory(request.name)
+            sources.append(factory_source(request.name, label, factory, step_s=step_s))
+            continue
+        if request.name not in STREAMING_MODELS:
+            check_model_name(request.name, has_folder=request.folder is not None)
+            check_request(request.name, settings["language"], VadOptions().max_speech_s)
+        if request.name in (EMBEDDED_MODEL, TINY) and request.folder is None:
+            label = f"{request.name} (демонстрационная)"
+        sources.append(
+            stream_source(request.name, request.folder, label, step_s=step_s, settings=settings)
+        )
+    return sources
+
+
+def _truth(
+    samples: Sequence[Sample], request: ModelRequest, timings: Path | None, *, offline: bool
+) -> TrueWords:
+    from functools import partial
+
+    from stt_ru.onnx_models import check_model_name
+    from stt_ru.streaming.timings import load_ctc_model
+    from stt_ru.streaming.truth import TrueWords
+
+    check_model_name(request.name, has_folder=request.folder is not None)
+    load = partial(load_ctc_model, request.name, request.folder, offline=offline)
+    return TrueWords(samples, load, timings, aligner=request.name)
+
+
+def _levels(
+    interval_s: float, speed: float, realtime: bool | None, streams: int, timeout_s: float
+) -> list[StreamOptions]:
+    from stt_ru.streaming.running import StreamOptions
+
+    def level(streams: int, *, realtime: bool | None) -> StreamOptions:
+        return StreamOptions(
+            interval_s=interval_s,
+            speed=speed,
+            realtime=realtime,
+            streams=streams,
+            timeout_s=timeout_s,
+        )
+
+    if streams == 1:
+        return [level(1, realtime=realtime)]
+    return [level(1, realtime=realtime), level(streams, realtime=True)]
+
+
+class _Keeper:
+    """Writes the history and the picture of each recording as soon as it is done."""
+
+    def __init__(self, samples: Sequence[Sample], history: Path | None, plots: Path | None) -> None:
+        self._samples = samples
+        self._history = history
+        self._plots = plots
+
+    @property
+    def is_needed(self) -> bool:
+        return self._history is not None or self._plots is not None
+
+    def __call__(
+        self, row: int, label: str, history: History, waveform: NDArray[np.float32]
+    ) -> None:
+        sample = self._samples[row]
+        channel = "" if sample.channel is None else f".{sample.channel}"
+        name = f"{row + 1:04d}-{_file_name(sample.path.stem)}{channel}"
+        if self._history is not None:
+            from stt_ru.streaming.history import save_history
+
+            folder = self._history / _file_name(label)
+            folder.mkdir(exist_ok=True)
+            save_history(history, folder / f"{name}.json")
+        if self._plots is not None:
+            from stt_ru.streaming.plots import save_recording_plot
+
+            folder = self._plots / _file_name(label)
+            folder.mkdir(exist_ok=True)
+            results = history.evaluate(waveform)
+            save_recording_plot(results, folder / f"{name}.png", title=f"{label}: {sample.audio}")
+
+    def finish(self, reports: Sequence[StreamReport]) -> None:
+        """Draw all models together."""
+        if self._plots is None or not reports:
+            return
+        from stt_ru.streaming.plots import save_summary_plot
+
+        save_summary_plot(reports, self._plots / "summary.png")
+
+
+def _file_name(text: str) -> str:
+    return re.sub(r"[^\w.\-]+", "_", text).strip("_")[:80] or "_"
+
+
+def _run(
+    sources: Sequence[StreamSource],
+    samples: Sequence[Sample],
+    truth: TrueWords,
+    levels: Sequence[StreamOptions],
+    *,
+    with_offline: bool,
+    keeper: _Keeper,
+    quiet: bool,
+) -> tuple[list[StreamReport], Interrupted | None]:
+    from stt_ru.cli.progress import progress_view
+    from stt_ru.streaming.running import evaluate_streams
+
+    reports: list[StreamReport] = []
+    try:
+        with progress_view(quiet=quiet) as progress:
+            for report in evaluate_streams(
+                sources,
+                samples,
+                truth,
+                levels,
+                with_offline=with_offline,
+                progress=progress,
+                on_result=keeper if keeper.is_needed else None,
+            ):
+                reports.append(report)
+    except Interrupted as interruption:
+        return reports, interruption
+    return reports, None
+
+
+def _print_and_save(
+    reports: Sequence[StreamReport], notices: Sequence[str], manifest: Path, output: Path | None
+) -> int:
+    from stt_ru.report.files import write_report
+    from stt_ru.streaming.report import (
+        format_stream_table,
+        stream_json,
+        stream_notes,
+        stream_remarks,
+    )
+
+    code = 1 if any(report.failed for report in reports) else 0
+    if reports and not _save(lambda: print_answer(format_stream_table(reports))):
+        code = 1
+    for remark in stream_remarks(reports):
+        print_message(remark)
+    for notice in notices:
+        print_message(f"Внимание: {notice}")
+    for note in stream_notes(reports):
+        print_message(f"{'Ошибка' if note.kind == 'error' else 'Внимание'}: {note.text}")
+    if output is None or not reports:
+        return code
+    pieces = stream_json(reports, manifest=str(manifest), created_at=datetime.now().astimezone())
+    if not _save(lambda: write_report(output, pieces)):
+        return 1
+    print_message(f"Отчёт: {output}")
+    return code
+
+
+def _save(write: Callable[[], None]) -> bool:
+    try:
+        write()
+    except ReportError as error:
+        print_message(f"Ошибка: {error}")
+        return False
+    return True
+
+
+def _save_timings(target: Path, samples: Sequence[Sample], truth: TrueWords) -> None:
+    from stt_ru.streaming.timings import save_timings
+
+    known = truth.known()
+    save_timings(target, [(samples[row], known[row]) for row in sorted(known)])
+    print_message(f"Время слов: {target}")

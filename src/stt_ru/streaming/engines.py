@@ -1,0 +1,181 @@
+"""Streaming engines that people run: sherpa-onnx (extra ``sherpa``) and Vosk (extra ``vosk``)."""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from stt_ru.errors import MissingExtraError, ModelLoadError
+from stt_ru.streaming.chunks import AudioType, OutputChunk, Signal, TranscriptionChunk
+from stt_ru.streaming.clock import SYSTEM_CLOCK, Clock
+from stt_ru.streaming.model import StreamingASR
+
+if TYPE_CHECKING:
+    from stt_ru.streaming.buffer import RecordingId
+
+SHERPA: Final = "sherpa-stream"
+VOSK: Final = "vosk-stream"
+
+
+class SherpaStream(StreamingASR):
+    """An online transducer of sherpa-onnx.
+
+    Args:
+        model_dir: Folder with ``tokens.txt`` and an encoder, a decoder and a joiner in ONNX; of
+            several the int8 ones are taken.
+        clock: Gives the timestamps.
+
+    Raises:
+        MissingExtraError: If sherpa-onnx is not installed.
+        ModelLoadError: If the model cannot be loaded.
+    """
+
+    name = SHERPA
+
+    def __init__(self, model_dir: Path, *, clock: Clock = SYSTEM_CLOCK) -> None:
+        super().__init__(16_000, clock)
+        try:
+            sherpa_onnx: Any = import_module("sherpa_onnx")  # it ships no types
+        except ImportError as error:
+            raise MissingExtraError(f"модель {SHERPA}", "sherpa") from error
+        files = {part: _one_file(model_dir, part) for part in ("encoder", "decoder", "joiner")}
+        tokens = model_dir / "tokens.txt"
+        if not tokens.is_file():
+            raise ModelLoadError(f"модель {SHERPA}: в каталоге {model_dir} нет tokens.txt")
+        try:
+            self._recognizer: Any = sherpa_onnx.OnlineRecognizer.from_transducer(
+                tokens=str(tokens),
+                **{part: str(file) for part, file in files.items()},
+                num_threads=1,
+                sample_rate=16_000,
+                feature_dim=80,
+            )
+        except Exception as error:
+            raise ModelLoadError(f"модель {SHERPA} не загрузилась: {error}") from error
+        self.settings = {"stream": "own", "weights": files["encoder"].name}
+
+    def _run(self) -> None:
+        streams: dict[RecordingId, Any] = {}
+        texts: dict[RecordingId, str] = {}
+        while True:
+            chunk, id = self.input_buffer.get()
+            stream = streams.get(id)
+            if stream is None:
+                stream = streams[id] = self._recognizer.create_stream()
+            is_end = chunk.data is Signal.FINISH
+            if is_end:
+                stream.accept_waveform(16_000, np.zeros(8_000, np.float32))  # flushes the last word
+                stream.input_finished()
+            else:
+                stream.accept_waveform(16_000, chunk.data)
+            while self._recognizer.is_ready(stream):
+                self._recognizer.decode_stream(stream)
+            text = str(self._recognizer.get_result(stream)).strip()
+            if text != texts.get(id, ""):
+                texts[id] = text
+                self.output_buffer.put(
+                    OutputChunk(
+                        data=TranscriptionChunk(uid="text", text=text),
+                        seconds_processed=chunk.end_time,
+                    ),
+                    id=id,
+                )
+            if is_end:
+                streams.pop(id)
+                texts.pop(id, None)
+                self.output_buffer.put(
+                    OutputChunk(data=Signal.FINISH, seconds_processed=chunk.end_time), id=id
+                )
+
+
+def _one_file(folder: Path, part: str) -> Path:
+    if not folder.is_dir():
+        raise ModelLoadError(f"модель {SHERPA}: нет каталога {folder}")
+    files = sorted(folder.glob(f"*{part}*.onnx"))
+    quantized = [file for file in files if "int8" in file.name]
+    if not files:
+        raise ModelLoadError(f"модель {SHERPA}: в каталоге {folder} нет файла *{part}*.onnx")
+    return (quantized or files)[0]
+
+
+class VoskStream(StreamingASR):
+    """A model of Vosk.
+
+    Every utterance that Vosk ends by itself is a part of the transcription, the one that is being
+    said another, which is replaced as it grows.
+
+    Args:
+        model_dir: Folder of the model.
+        clock: Gives the timestamps.
+
+    Raises:
+        MissingExtraError: If vosk is not installed.
+        ModelLoadError: If the model cannot be loaded.
+    """
+
+    name = VOSK
+
+    def __init__(self, model_dir: Path, *, clock: Clock = SYSTEM_CLOCK) -> None:
+        super().__init__(16_000, clock)
+        try:
+            vosk: Any = import_module("vosk")  # it ships no types
+        except ImportError as error:
+            raise MissingExtraError(f"модель {VOSK}", "vosk") from error
+        if not model_dir.is_dir():
+            raise ModelLoadError(f"модель {VOSK}: нет каталога {model_dir}")
+        vosk.SetLogLevel(-1)
+        try:
+            self._model: Any = vosk.Model(str(model_dir))
+        except Exception as error:
+            raise ModelLoadError(f"модель {VOSK} не загрузилась: {error}") from error
+        self._make: Any = vosk.KaldiRecognizer
+        self.settings = {"stream": "own", "weights": Path(model_dir).name}
+
+    @property
+    def audio_type(self) -> AudioType:
+        """Vosk wants bytes."""
+        return "bytes"
+
+    def _run(self) -> None:
+        recognizers: dict[RecordingId, Any] = {}
+        places: dict[RecordingId, int] = {}
+        shown: dict[RecordingId, str] = {}
+        while True:
+            chunk, id = self.input_buffer.get()
+            recognizer = recognizers.get(id)
+            if recognizer is None:
+                recognizer = recognizers[id] = self._make(self._model, 16_000)
+                places[id], shown[id] = 0, ""
+            is_end = chunk.data is Signal.FINISH
+            if is_end:
+                text, is_complete = _field(recognizer.FinalResult(), "text"), True
+            elif recognizer.AcceptWaveform(chunk.data):
+                text, is_complete = _field(recognizer.Result(), "text"), True
+            else:
+                text, is_complete = _field(recognizer.PartialResult(), "partial"), False
+            if text != shown[id]:
+                self.output_buffer.put(
+                    OutputChunk(
+                        data=TranscriptionChunk(uid=places[id], text=text),
+                        seconds_processed=chunk.end_time,
+                    ),
+                    id=id,
+                )
+            shown[id] = text
+            if is_complete:
+                places[id] += 1
+                shown[id] = ""
+            if is_end:
+                for state in (recognizers, places, shown):
+                    state.pop(id)
+                self.output_buffer.put(
+                    OutputChunk(data=Signal.FINISH, seconds_processed=chunk.end_time), id=id
+                )
+
+
+def _field(answer: str, name: str) -> str:
+    return str(json.loads(answer).get(name, "")).strip()

@@ -1,0 +1,92 @@
+"""What the user meant by ``-m``: a streaming model, or a recogniser of files made to stream."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from stt_ru.errors import UsageError
+from stt_ru.streaming.model import DummyASR, StreamingASR
+from stt_ru.streaming.running import LoadedStream, StreamSource
+from stt_ru.streaming.wrappers import OfflineToStreaming
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+TINY: Final = "tiny-ru-stream"
+SHERPA: Final = "sherpa-stream"
+VOSK: Final = "vosk-stream"
+DUMMY: Final = "dummy"
+
+STREAMING_MODELS: Final = (TINY, SHERPA, VOSK, DUMMY)
+"""Names of models that stream by themselves."""
+
+
+def stream_source(
+    name: str,
+    folder: Path | None,
+    label: str,
+    *,
+    step_s: float,
+    settings: Mapping[str, Any],
+) -> StreamSource:
+    """A model by its name, loaded when its turn comes.
+
+    Args:
+        name: One of `STREAMING_MODELS`, or of `stt_ru.Transcriber`.
+        folder: Where its files are; None for its own place.
+        label: The name for the table.
+        step_s: Seconds of audio between two recognitions of a recogniser of files.
+        settings: Arguments of `stt_ru.Transcriber`.
+
+    Raises:
+        UsageError: If a folder is needed and not given, or given and not needed.
+    """
+    if name in (SHERPA, VOSK) and folder is None:
+        raise UsageError(f"модели {name} нужен каталог с её файлами: -m {name}=КАТАЛОГ")
+    if name == DUMMY and folder is not None:
+        raise UsageError(f"у модели {name} нет файлов: уберите «={folder}»")
+    if name in STREAMING_MODELS:
+        return StreamSource(name, label, partial(_own, name, folder))
+    return StreamSource(name, label, partial(_transcriber, name, folder, step_s, settings))
+
+
+def factory_source(
+    name: str, label: str, factory: Callable[[], Any], *, step_s: float
+) -> StreamSource:
+    """A model of the user's own: a function that makes a `StreamingASR` or a `Recognizer`."""
+    return StreamSource(name, label, partial(_made, name, factory, step_s))
+
+
+def _own(name: str, folder: Path | None) -> LoadedStream:
+    if name == TINY:
+        from stt_ru.streaming.tiny_ru import TinyRuStream
+
+        return LoadedStream(TinyRuStream(folder))
+    if name == DUMMY:
+        return LoadedStream(DummyASR())
+    from stt_ru.streaming.engines import SherpaStream, VoskStream
+
+    assert folder is not None, "checked before"
+    return LoadedStream(SherpaStream(folder) if name == SHERPA else VoskStream(folder))
+
+
+def _transcriber(
+    name: str, folder: Path | None, step_s: float, settings: Mapping[str, Any]
+) -> LoadedStream:
+    from stt_ru.transcriber import Transcriber
+
+    recognizer = Transcriber(name, model_dir=folder, **settings)
+    return LoadedStream(OfflineToStreaming(recognizer, step_s), recognizer, recognizer.warnings)
+
+
+def _made(name: str, factory: Callable[[], Any], step_s: float) -> LoadedStream:
+    made = factory()
+    if isinstance(made, StreamingASR):
+        return LoadedStream(made)
+    if callable(getattr(made, "transcribe", None)):
+        return LoadedStream(OfflineToStreaming(made, step_s), made)
+    raise UsageError(
+        f"-m {name}: функция вернула {type(made).__name__}, а нужен StreamingASR или распознаватель"
+    )
