@@ -1,0 +1,298 @@
+"""Model or spelling? Errors when some differences of spelling are none, decided in the alignment.
+
+No text is rewritten: what is equal is a free step through the alignment, taken where that makes the
+errors fewest. The denominator stays the words of the reference.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal
+
+import numpy as np
+
+from stt_ru.errors import UsageError
+from stt_ru.figures import Span, Words, figure_spans, spelt_digits, split_words, word_spans
+from stt_ru.manifest.files import LINE_END, read_text
+from stt_ru.normalize import has_digits, normalize
+from stt_ru.scoring import ErrorCounts, count_edits
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+Rule = Literal["numbers", "compounds", "fillers", "glossary"]
+
+FILLERS: Final = frozenset(
+    {"э", "ээ", "эээ", "ээээ", "эм", "эмм", "ээм", "м", "мм", "ммм", "гм", "хм", "кхм", "ну"}
+)
+"""Words that say nothing; «э-э» is two of them."""
+
+LONGEST_JOINED: Final = 3  # words that one compound word may be split into
+MOST_CELLS: Final = 25_000_000
+"""Reference words times hypothesis words up to which it is kept which words were matched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Reference words ``[i, i_end)`` equal hypothesis words ``[j, j_end)`` by a rule."""
+
+    i: int
+    i_end: int
+    j: int
+    j_end: int
+    rule: Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A difference of spelling that the alignment took for none."""
+
+    rule: Rule
+    reference: str
+    hypothesis: str
+
+
+@dataclass(frozen=True, slots=True)
+class Glossary:
+    """Equal forms of names: each a row of normalised words, with the number of its line."""
+
+    lines: Mapping[tuple[str, ...], int] = field(default_factory=dict)
+
+    @property
+    def longest(self) -> int:
+        """Words of the longest form."""
+        return max(map(len, self.lines), default=0)
+
+
+def read_glossary(path: str | Path) -> Glossary:
+    """Read a glossary: a line of equal forms with «=» between, «#» begins a comment.
+
+    Raises:
+        UsageError: If a line has fewer than two forms, or a form is in two lines.
+    """
+    lines: dict[tuple[str, ...], int] = {}
+    for number, line in enumerate(LINE_END.split(read_text(str(path))), start=1):
+        written = line.partition("#")[0]
+        if not written.strip():
+            continue
+        forms = [tuple(normalize(form).split()) for form in written.split("=")]
+        if len(forms) < 2 or not all(forms):
+            raise UsageError(
+                f"{path}:{number}: нужны хотя бы две формы через «=», например «яндекс = yandex»"
+            )
+        for form in forms:
+            if lines.setdefault(form, number) != number:
+                raise UsageError(
+                    f"{path}:{number}: «{' '.join(form)}» уже есть в строке {lines[form]}"
+                )
+    return Glossary(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What counts as equal.
+
+    Attributes:
+        numbers: A figure and any spelling of it in words.
+        compounds: Words written together and apart, «не льзя».
+        fillers: Words left out of both texts, and of the denominator; empty for none.
+        glossary: Equal forms of names.
+    """
+
+    numbers: bool = False
+    compounds: bool = False
+    fillers: frozenset[str] = frozenset()
+    glossary: Glossary = Glossary()
+
+
+def count_errors(reference: str, hypothesis: str, rules: Rules) -> ErrorCounts:
+    """Fewest word errors when what the rules say is equal.
+
+    Never more than `stt_ru.scoring.count_edits` finds, fillers apart.
+
+    Args:
+        reference: The true text as written, not normalised: its signs tell «3,5» from «3 5».
+        hypothesis: The recognised text as written.
+        rules: What is equal.
+
+    Example:
+        >>> count_errors("две тысячи тринадцатого года", "2013 года", Rules(numbers=True))
+        ErrorCounts(errors=0, length=4)
+    """
+    true, heard = _words(reference, rules), _words(hypothesis, rules)
+    edges = _edges(true, heard, rules)
+    if not edges:
+        counts = count_edits(true.words, heard.words)
+        return ErrorCounts(counts.errors, counts.length)
+    *_, last = _rows(true.words, heard.words, edges)
+    return ErrorCounts(int(last[-1]), len(true.words))
+
+
+def find_matches(reference: str, hypothesis: str, rules: Rules) -> list[Match]:
+    """What the alignment of `count_errors` took for equal, in its order.
+
+    Empty for a pair of texts beyond `MOST_CELLS`.
+    """
+    true, heard = _words(reference, rules), _words(hypothesis, rules)
+    edges = _edges(true, heard, rules)
+    if not edges or len(true.words) * len(heard.words) > MOST_CELLS:
+        return []
+    table = list(_rows(true.words, heard.words, edges))
+    by_end: dict[tuple[int, int], list[Edge]] = defaultdict(list)
+    for known in edges:
+        by_end[known.i_end, known.j_end].append(known)
+    found: list[Match] = []
+    i, j = len(true.words), len(heard.words)
+    while i or j:
+        cost = table[i][j]
+        if i and j and true.words[i - 1] == heard.words[j - 1] and table[i - 1][j - 1] == cost:
+            i, j = i - 1, j - 1
+            continue
+        free = (edge for edge in by_end.get((i, j), ()) if table[edge.i][edge.j] == cost)
+        edge = next(free, None)
+        if edge is not None:
+            found.append(
+                Match(
+                    edge.rule,
+                    " ".join(true.words[edge.i : edge.i_end]),
+                    " ".join(heard.words[edge.j : edge.j_end]),
+                )
+            )
+            i, j = edge.i, edge.j
+        elif i and j and table[i - 1][j - 1] + 1 == cost:
+            i, j = i - 1, j - 1
+        elif i and table[i - 1][j] + 1 == cost:
+            i -= 1
+        else:
+            j -= 1
+    return found[::-1]
+
+
+def _words(text: str, rules: Rules) -> Words:
+    split = split_words(text)
+    if rules.fillers.isdisjoint(split.words):
+        return split
+    kept = [number for number, word in enumerate(split.words) if word not in rules.fillers]
+    return Words(
+        tuple(split.words[number] for number in kept),
+        (*(split.gaps[number] for number in kept), split.gaps[-1]),
+    )
+
+
+def _rows(
+    reference: Sequence[Hashable], hypothesis: Sequence[Hashable], edges: Iterable[Edge]
+) -> Iterator[NDArray[np.int32]]:
+    """Rows of the table of Wagner and Fischer (1974), with the edges as free steps.
+
+    Element j of row i: fewest errors between the first i and the first j words.
+    """
+    numbers: dict[Hashable, int] = {}
+    true = [numbers.setdefault(word, len(numbers)) for word in reference]
+    heard = np.array(
+        [numbers.setdefault(word, len(numbers)) for word in hypothesis], dtype=np.int32
+    )
+    by_end: dict[int, list[Edge]] = defaultdict(list)
+    longest = 1
+    for edge in edges:
+        by_end[edge.i_end].append(edge)
+        longest = max(longest, edge.i_end - edge.i)
+    columns = np.arange(len(hypothesis) + 1, dtype=np.int32)
+    recent = [columns.copy()]  # the rows an edge may start from
+    yield recent[0]
+    for i, word in enumerate(true, start=1):
+        above = recent[-1]
+        row = above + np.int32(1)
+        np.minimum(row[1:], above[:-1] + (heard != word), out=row[1:])
+        for edge in by_end.get(i, ()):
+            row[edge.j_end] = min(row[edge.j_end], recent[edge.i - i][edge.j])
+        # An insertion a word: the least of all cells to the left, each plus its distance.
+        row = (np.minimum.accumulate(row - columns) + columns).astype(np.int32, copy=False)
+        recent = [*recent[-longest + 1 :], row] if longest > 1 else [row]
+        yield row
+
+
+def _edges(true: Words, heard: Words, rules: Rules) -> list[Edge]:
+    if true.words == heard.words:
+        return []
+    edges: dict[Edge, None] = {}
+    if rules.numbers and (has_digits(" ".join(true.words)) or has_digits(" ".join(heard.words))):
+        edges.update(dict.fromkeys(_number_edges(true, heard)))
+    if rules.compounds:
+        edges.update(dict.fromkeys(_compound_edges(true.words, heard.words)))
+    if rules.glossary.lines:
+        edges.update(dict.fromkeys(_glossary_edges(true.words, heard.words, rules.glossary)))
+    return list(edges)
+
+
+def _number_edges(true: Words, heard: Words) -> Iterator[Edge]:
+    true_figures, heard_figures = figure_spans(true), figure_spans(heard)
+    for left, right in (
+        *_joined(true_figures, word_spans(heard) if true_figures else []),
+        *_joined(true_figures, heard_figures),
+        *_joined(word_spans(true) if heard_figures else [], heard_figures),
+    ):
+        if true.words[left.start : left.end] != heard.words[right.start : right.end]:
+            yield Edge(left.start, left.end, right.start, right.end, "numbers")
+    for span in true_figures:
+        for start, end in _spellings(span, heard):
+            yield Edge(span.start, span.end, start, end, "numbers")
+    for span in heard_figures:
+        for start, end in _spellings(span, true):
+            yield Edge(start, end, span.start, span.end, "numbers")
+
+
+def _spellings(span: Span, text: Words) -> Iterator[tuple[int, int]]:
+    match span.meaning:
+        case ("digits", str(digits)):
+            yield from spelt_digits(text, digits)
+
+
+def _joined(left: Sequence[Span], right: Sequence[Span]) -> Iterator[tuple[Span, Span]]:
+    """Pairs of one meaning."""
+    by_meaning: dict[Hashable, list[Span]] = defaultdict(list)
+    for span in right:
+        by_meaning[span.meaning].append(span)
+    for span in left:
+        for other in by_meaning.get(span.meaning, ()):
+            yield span, other
+
+
+def _compound_edges(true: Sequence[str], heard: Sequence[str]) -> Iterator[Edge]:
+    yield from (Edge(i, i_end, j, j + 1, "compounds") for j, i, i_end in _splits(heard, true))
+    yield from (Edge(i, i + 1, j, j_end, "compounds") for i, j, j_end in _splits(true, heard))
+
+
+def _splits(whole: Sequence[str], apart: Sequence[str]) -> Iterator[tuple[int, int, int]]:
+    """Words of one text that are several in the other: position, start and end there."""
+    positions: dict[str, list[int]] = defaultdict(list)
+    for position, word in enumerate(whole):
+        positions[word].append(position)
+    for start in range(len(apart)):
+        joined = apart[start]
+        for end in range(start + 2, min(start + LONGEST_JOINED, len(apart)) + 1):
+            joined += apart[end - 1]
+            for position in positions.get(joined, ()):
+                yield position, start, end
+
+
+def _glossary_edges(
+    true: Sequence[str], heard: Sequence[str], glossary: Glossary
+) -> Iterator[Edge]:
+    def found(words: Sequence[str]) -> Iterator[tuple[int, int, int]]:
+        for start in range(len(words)):
+            for end in range(start + 1, min(start + glossary.longest, len(words)) + 1):
+                line = glossary.lines.get(tuple(words[start:end]))
+                if line is not None:
+                    yield line, start, end
+
+    theirs: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for line, start, end in found(heard):
+        theirs[line].append((start, end))
+    for line, i, i_end in found(true):
+        for j, j_end in theirs.get(line, ()):
+            if tuple(true[i:i_end]) != tuple(heard[j:j_end]):
+                yield Edge(i, i_end, j, j_end, "glossary")
