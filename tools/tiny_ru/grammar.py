@@ -19,7 +19,7 @@ import argparse
 import hashlib
 import random
 import re
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import lexicon as lx
 
@@ -274,7 +274,7 @@ DOMAINS: dict[Domain, str] = {
     "chains": CHAINS,
 }
 
-# what each domain is worth in a draw: to learn to spell, then to learn the telephone's language
+# what each domain is worth in a draw
 Mix = dict[Domain, float]
 GENERAL: Mix = {
     "menus": 0.24,
@@ -284,15 +284,6 @@ GENERAL: Mix = {
     "everyday": 0.28,
     "chains": 0.12,
 }
-TELEPHONE: Mix = {
-    "menus": 0.36,
-    "calls": 0.20,
-    "commands": 0.15,
-    "numbers": 0.17,
-    "everyday": 0.09,
-    "chains": 0.03,
-}
-
 _PREPOSITIONS = (
     ("в", "loc"), ("на", "loc"), ("о", "loc"), ("при", "loc"), ("с", "ins"), ("под", "ins"),
     ("над", "ins"), ("за", "ins"), ("перед", "ins"), ("между", "ins"), ("к", "dat"), ("по", "dat"),
@@ -335,6 +326,13 @@ def part_of(text: str) -> Part:
     return "test" if bucket < 4 else "watch" if bucket < 6 else "train"
 
 
+class Sentence(NamedTuple):
+    """A sentence and the domain it comes from."""
+
+    text: str
+    domain: Domain
+
+
 class Grammar:
     """A stream of random sentences.
 
@@ -345,7 +343,9 @@ class Grammar:
 
     def __init__(self, rng: random.Random, mix: Mix) -> None:
         self.rng = rng
-        self.domains = [[line for line in DOMAINS[name].splitlines() if line] for name in mix]
+        self.domains = [
+            (name, [line for line in DOMAINS[name].splitlines() if line]) for name in mix
+        ]
         self.weights = list(mix.values())
         goals = [line for line in IVR_GOALS.splitlines() if line]
         choose = rng.choice
@@ -419,10 +419,10 @@ class Grammar:
             "pseudo": self._pseudo_word,
         }  # fmt: skip
 
-    def sentence(self) -> str:
+    def sentence(self) -> Sentence:
         """One sentence, with the commas that a reader would pause at."""
-        domain = self.rng.choices(self.domains, self.weights)[0]
-        return self.expand(self.rng.choice(domain))
+        name, templates = self.rng.choices(self.domains, self.weights)[0]
+        return Sentence(self.expand(self.rng.choice(templates)), name)
 
     def expand(self, template: str) -> str:
         """Fill a template until neither brackets nor braces are left."""
@@ -584,7 +584,7 @@ class Grammar:
 
 def sentences(
     seed: int, part: Part, excluded: Iterable[str] = (), mix: Mix = GENERAL
-) -> Iterator[str]:
+) -> Iterator[Sentence]:
     """Endless distinct sentences of one part.
 
     Args:
@@ -600,7 +600,7 @@ def sentences(
     seen: set[str] = set()
     while True:
         sentence = grammar.sentence()
-        key = normalize(sentence)
+        key = normalize(sentence.text)
         if not key or len(key) > 110 or key in seen or key in banned or part_of(key) != part:
             continue
         if any(text in f" {key} " for text in banned_inside):
@@ -619,7 +619,7 @@ def main() -> None:
     for _, sentence in zip(
         range(arguments.count), sentences(arguments.seed, arguments.part), strict=False
     ):
-        print(sentence)
+        print(sentence.text)
 
 
 if __name__ == "__main__":

@@ -10,25 +10,33 @@ training runs. ``watch`` makes three small clean sets to look at meanwhile, apar
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import voices
 from augment import augment
 from features import check, log_mel
-from grammar import GENERAL, TELEPHONE, Mix, normalize, sentences
-from numpy.typing import NDArray
+from grammar import Sentence, normalize, sentences
 from prompts import load_prompts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from numpy.typing import NDArray
+
 SHARD = 1000  # utterances
-Item = tuple[NDArray[np.float32], str]  # 16 kHz audio and its text
+
+
+class Item(NamedTuple):
+    """16 kHz audio, what is said, and the grammar's domain or «prompts»."""
+
+    audio: NDArray[np.float32]
+    text: str
+    domain: str
+
 
 ESPEAK_LIBRARY = "libespeak-ng.so.1"
 ESPEAK_DATA = Path("/usr/lib/x86_64-linux-gnu/espeak-ng-data")
@@ -39,23 +47,26 @@ def held_out_texts() -> list[str]:
     return [prompt.text for prompt in load_prompts() if prompt.part != "train"]
 
 
-def training_texts(seed: int, mix: Mix) -> Iterator[str]:
-    """Sentences of the training part, some of the short ones joined in pairs."""
+def training_texts(seed: int) -> Iterator[Sentence]:
+    """Sentences of the training part, some of the short ones joined in pairs.
+
+    A pair counts to the domain of its first sentence.
+    """
     rng = random.Random(seed + 7)
-    source = sentences(seed, "train", held_out_texts(), mix)
+    source = sentences(seed, "train", held_out_texts())
     for sentence in source:
-        if len(sentence) < 40 and rng.random() < 0.2:
-            yield f"{sentence}. {next(source)}"
+        if len(sentence.text) < 40 and rng.random() < 0.2:
+            yield Sentence(f"{sentence.text}. {next(source).text}", sentence.domain)
         else:
             yield sentence
 
 
-def espeak_items(seed: int, mix: Mix, build: Path) -> Iterator[Item]:
+def espeak_items(seed: int, build: Path) -> Iterator[Item]:
     """Sentences read by stock and random variants, at any rate, pitch and vocal tract."""
     rng = random.Random(seed)
     generator = np.random.default_rng(seed)
     engine = voices.Espeak(ESPEAK_LIBRARY, ESPEAK_DATA, build)
-    for text in training_texts(seed, mix):
+    for text, domain in training_texts(seed):
         names = voices.TRAIN_VARIANTS if rng.random() < 0.55 else voices.RANDOM_VARIANTS
         audio = engine.say(
             text,
@@ -65,21 +76,22 @@ def espeak_items(seed: int, mix: Mix, build: Path) -> Iterator[Item]:
             pitch_range=rng.randint(15, 90),
             resample=rng.uniform(0.86, 1.16),
         )
-        yield augment(audio, generator), text
+        yield Item(augment(audio, generator), text, domain)
 
 
-def festival_items(seed: int, mix: Mix) -> Iterator[Item]:
+def festival_items(seed: int) -> Iterator[Item]:
     """Sentences read by festvox-ru."""
     rng = random.Random(seed)
     generator = np.random.default_rng(seed)
-    source = training_texts(seed, mix)
+    source = training_texts(seed)
     while True:
-        texts = [next(source) for _ in range(25)]
-        for text, audio in zip(texts, voices.festival(texts), strict=True):
+        batch = [next(source) for _ in range(25)]
+        spoken = voices.festival([sentence.text for sentence in batch])
+        for (text, domain), audio in zip(batch, spoken, strict=True):
             if audio is None:
                 continue
             rate = voices.SAMPLE_RATE * rng.uniform(0.86, 1.16)
-            yield augment(voices.to_16k(audio, rate), generator), text
+            yield Item(augment(voices.to_16k(audio, rate), generator), text, domain)
 
 
 def prompt_items(seed: int) -> Iterator[Item]:
@@ -105,7 +117,8 @@ def prompt_items(seed: int) -> Iterator[Item]:
             pieces.append(np.zeros(int(rng.uniform(0, 0.3) * voices.SAMPLE_RATE), np.float32))
         rate = voices.SAMPLE_RATE * rng.uniform(0.86, 1.16)
         joined = voices.to_16k(np.concatenate(pieces), rate)
-        yield augment(joined, generator, is_telephone=True), " ".join(p.text for p in chosen)
+        audio_through_all = augment(joined, generator, is_telephone=True)
+        yield Item(audio_through_all, " ".join(p.text for p in chosen), "prompts")
 
 
 def watch_sets(seed: int, build: Path) -> dict[str, list[Item]]:
@@ -115,22 +128,24 @@ def watch_sets(seed: int, build: Path) -> dict[str, list[Item]]:
     source = sentences(seed, "watch", held_out_texts())
     sets: dict[str, list[Item]] = {}
     for name, variants in (("seen", voices.TRAIN_VARIANTS), ("unseen", voices.WATCH_VARIANTS)):
-        texts = [next(source) for _ in range(60)]
-        sets[name] = [(engine.say(text, rng.choice(variants)), text) for text in texts]
-    sets["prompts"] = [(p.audio(), p.text) for p in load_prompts() if p.part == "watch"]
+        chosen = [next(source) for _ in range(60)]
+        sets[name] = [Item(engine.say(s.text, rng.choice(variants)), *s) for s in chosen]
+    prompts = [prompt for prompt in load_prompts() if prompt.part == "watch"]
+    sets["prompts"] = [Item(prompt.audio(), prompt.text, "prompts") for prompt in prompts]
     return sets
 
 
 def save_shard(path: Path, items: list[Item]) -> float:
     """Write one shard at once, under its name only when complete; its hours of audio."""
-    frames = [log_mel(audio) for audio, _ in items]
+    frames = [log_mel(item.audio) for item in items]
     temporary = path.with_suffix(".tmp")
     with temporary.open("wb") as file:
         np.savez(
             file,
             frames=np.concatenate(frames).astype(np.float16),
             lengths=np.array([len(f) for f in frames], np.int32),
-            texts=np.array(json.dumps([normalize(text) for _, text in items], ensure_ascii=False)),
+            texts=np.array([normalize(item.text) for item in items]),
+            domains=np.array([item.domain for item in items]),
         )
     temporary.replace(path)
     return sum(len(f) for f in frames) / 360_000
@@ -142,7 +157,6 @@ def main() -> None:
     parser.add_argument("source", choices=("espeak", "festival", "prompts", "watch"))
     parser.add_argument("--shards", type=int, default=20, help=f"of {SHARD} utterances each")
     parser.add_argument("--seed", type=int, default=1, help="another seed adds other data")
-    parser.add_argument("--mix", choices=("general", "telephone"), default="general")
     parser.add_argument("--build", type=Path, default=Path("build/tiny_ru"))
     arguments = parser.parse_args()
     check()
@@ -154,11 +168,10 @@ def main() -> None:
         return
     folder = arguments.build / "shards"
     folder.mkdir(parents=True, exist_ok=True)
-    mix = TELEPHONE if arguments.mix == "telephone" else GENERAL
     if arguments.source == "espeak":
-        items = espeak_items(arguments.seed, mix, arguments.build)
+        items = espeak_items(arguments.seed, arguments.build)
     elif arguments.source == "festival":
-        items = festival_items(arguments.seed, mix)
+        items = festival_items(arguments.seed)
     else:
         items = prompt_items(arguments.seed)
     started = time.monotonic()

@@ -13,9 +13,9 @@ keeps the checkpoint.
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import queue
+import random
 import threading
 import time
 from dataclasses import dataclass, field
@@ -32,12 +32,14 @@ from running_norm import running_normalize
 from scoring import word_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping
 
 Frames = NDArray[np.float32]
 
 # share of the utterances of a batch
 SOURCES = {"espeak": 0.68, "festival": 0.12, "prompts": 0.20}
+# kept of the general mix when the telephone's language is to be learned
+TELEPHONE_SHARES = {"everyday": 0.2, "chains": 0.15}
 BATCH_FRAMES = 3200  # 32 s
 EMA_DECAY = 0.999
 MEETING_STEPS = 20
@@ -48,8 +50,13 @@ RESCAN_S = 60.0
 
 @dataclass
 class Pool:
-    """Utterances of one source, drawn without repetition until all have been."""
+    """Utterances of one source, drawn without repetition until all have been.
 
+    Attributes:
+        shares: How many of a domain's utterances to keep; all of those not named.
+    """
+
+    shares: Mapping[str, float] = field(default_factory=dict)
     shards: list[NDArray[np.float16]] = field(default_factory=list)
     items: list[tuple[int, int, int, str]] = field(default_factory=list)  # shard, start, stop, text
     deck: list[int] = field(default_factory=list)
@@ -58,10 +65,12 @@ class Pool:
         """Read a shard."""
         with np.load(path) as data:
             frames, lengths = data["frames"], data["lengths"]
-            texts = json.loads(str(data["texts"]))
-        stops = np.cumsum(lengths)
-        for stop, length, text in zip(stops.tolist(), lengths.tolist(), texts, strict=True):
-            if len(text) <= length // 4 and length < 2000:
+            texts, domains = data["texts"].tolist(), data["domains"].tolist()
+        stops = np.cumsum(lengths).tolist()
+        chance = random.Random(path.name)
+        for stop, length, text, domain in zip(stops, lengths.tolist(), texts, domains, strict=True):
+            kept = chance.random() < self.shares.get(domain, 1.0)
+            if kept and len(text) <= length // 4 and length < 2000:
                 self.items.append((len(self.shards), stop - length, stop, text))
         self.shards.append(frames)
 
@@ -115,22 +124,20 @@ class Feeder(threading.Thread):
     """Makes batches ahead of the trainer and looks for new shards."""
 
     def __init__(
-        self, folder: Path, patterns: Sequence[str], seed: int, *, streaming: bool
+        self, folder: Path, shares: Mapping[str, float], seed: int, *, streaming: bool
     ) -> None:
         super().__init__(daemon=True)
         self.folder = folder
-        self.patterns = patterns
         self.rng = np.random.default_rng(seed)
         self.running_share = 1.0 if streaming else RUNNING_SHARE
-        self.pools = {source: Pool() for source in SOURCES}
+        self.pools = {source: Pool(shares) for source in SOURCES}
         self.known: set[Path] = set()
         self.batches: queue.Queue[tuple[Batch, list[str]] | Exception] = queue.Queue(maxsize=6)
         self.scan()
 
     def scan(self) -> None:
         """Read the shards that were not there before."""
-        found = {path for pattern in self.patterns for path in self.folder.glob(pattern)}
-        for path in sorted(found):
+        for path in sorted(self.folder.glob("*.npz")):
             if path not in self.known:
                 self.known.add(path)
                 self.pools[path.name.split("-")[0]].add(path)
@@ -268,7 +275,7 @@ def main() -> None:
     parser.add_argument("--build", type=Path, default=Path("build/tiny_ru"))
     parser.add_argument("--learning-rate", type=float, default=2e-3)
     parser.add_argument("--init", type=Path, help="checkpoint whose averaged weights to start from")
-    parser.add_argument("--shards", nargs="+", default=["*.npz"], help="which to learn from")
+    parser.add_argument("--mix", choices=("general", "telephone"), default="general")
     parser.add_argument("--checkpoint", type=Path, help="default: the model's name in the build")
     parser.add_argument("--resume", action="store_true", help="go on from this model's checkpoint")
     parser.add_argument("--threads", type=int, default=2)
@@ -305,7 +312,8 @@ def main() -> None:
         peer = Peer(arguments.build, arguments.model, arguments.worker, network)
     seed = arguments.seed + step + 1000 * (arguments.worker or 0)
     folder = arguments.build / "shards"
-    feeder = Feeder(folder, arguments.shards, seed, streaming=streaming)
+    shares = TELEPHONE_SHARES if arguments.mix == "telephone" else {}
+    feeder = Feeder(folder, shares, seed, streaming=streaming)
     feeder.start()
     print(f"{parameters / 1e6:.2f} M parameters, {len(feeder.known)} shards", flush=True)
 
