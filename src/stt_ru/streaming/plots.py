@@ -17,7 +17,6 @@ from stt_ru.report.files import reason
 from stt_ru.streaming.chunks import Signal, TranscriptionChunk
 
 try:
-    from matplotlib.axes import Axes
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.collections import LineCollection
     from matplotlib.figure import Figure
@@ -28,6 +27,8 @@ except ImportError as missing:
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from matplotlib.axes import Axes
 
     from stt_ru.streaming.chunks import InputChunk, OutputChunk
     from stt_ru.streaming.evaluation import (
@@ -118,7 +119,7 @@ def _draw_words(
                 linestyle="none",
                 marker="o",
                 markersize=max(2.0, line_width),
-                markerfacecolor="none",
+                markerfacecolor="white",
                 markeredgecolor=colour,
                 markeredgewidth=0.8,
             )
@@ -149,7 +150,9 @@ def partial_alignments_plot(eval: StreamingEvaluationResults, ax: Axes | None = 
     ax = _axes(ax, min(40.0, max(9.0, 0.45 * audio_s)), 7.0)
     moments = _thinned(eval.partial_alignments)
     height_s = max(moment.at_time for moment in moments) or 1.0
-    figure_height = ax.get_figure().get_size_inches()[1]  # type: ignore[union-attr]
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    figure_height = figure.get_size_inches()[1]
     line_width = float(np.clip(72 * figure_height * 0.55 / max(len(moments), 1) * 0.6, 0.8, 5.0))
     words = [
         (moment.at_time, position)
@@ -180,7 +183,7 @@ def _draw_audio(
     ax.step(
         [0.0, *(chunk.end_time for chunk in inputs)],
         [inputs[0].put_timestamp if inputs else 0.0, *(chunk.put_timestamp for chunk in inputs)],
-        where="post",
+        where="pre",
         color=SENT,
         linewidth=1.0,
     )
@@ -195,16 +198,16 @@ def _draw_audio(
 
 
 def _write_reference(ax: Axes, eval: StreamingEvaluationResults) -> None:
-    """Write the true words above the axes, upright; those that would overlap go a row higher."""
+    """Write the true words above the axes, upright; those that would overlap move to the right."""
     tokens = eval.timed_transcription.tokens
     if not tokens:
         return
-    figure = ax.get_figure()
+    figure = ax.get_figure(root=True)
     assert figure is not None
     left, right = ax.get_xlim()
     width_points = 72 * figure.get_size_inches()[0] * ax.get_position().width
     letter_s = _WORD_FONT * _LETTER_WIDTH / max(width_points, 1.0) * (right - left)
-    # Slanted text needs about a line's height to the side, however long the word is.
+    # Upright text takes a line's height to the side, however long the word is.
     needed_s = 1.9 * letter_s
     free_from = -math.inf
     for token in tokens:
@@ -246,7 +249,7 @@ def _add_legend(ax: Axes) -> None:
             Line2D([], [], color=SENT, linewidth=1, label="отправлено"),
             Line2D([], [], color=PROCESSED, linewidth=1, linestyle="dashed", label="обработано"),
         ],
-        loc="upper left",
+        loc="lower right",  # below what has been sent there is nothing
         fontsize=_WORD_FONT,
         framealpha=0.9,
     )
@@ -456,7 +459,7 @@ def save_recording_plot(results: StreamingEvaluationResults, path: Path, *, titl
         ReportError: If it cannot be written.
     """
     ax = partial_alignments_plot(results)
-    figure = ax.get_figure()
+    figure = ax.get_figure(root=True)
     assert figure is not None
     figure.suptitle(title, fontsize=10)
     _save(figure, path)
@@ -484,7 +487,7 @@ def save_summary_plot(reports: Sequence[StreamReport], path: Path) -> None:
         first, final = [w.first_s for w in words], [w.final_s for w in words]
         _latency_lines(ax, first, final, total, colour, report.label)
     _finish_latency_plot(ax)
-    figure = ax.get_figure()
+    figure = ax.get_figure(root=True)
     assert figure is not None
     _save(figure, path)
 
