@@ -11,7 +11,7 @@ import typer
 
 from stt_ru.background import call_in_background
 from stt_ru.cli.interrupts import Interrupted
-from stt_ru.cli.outcome import check_output, print_and_save
+from stt_ru.cli.outcome import AskedRules, check_output, print_and_save
 from stt_ru.cli.russian import number, one_of, whole_number
 from stt_ru.errors import UsageError
 
@@ -34,6 +34,7 @@ SPEECH_PAD_MS: Final = 30.0
 _MODEL = "Модель"
 _AUDIO = "Звук и поиск речи"
 _WORK = "Ход работы"
+_TEXT = "Сравнение текстов"
 
 
 def _option(*names: str, help: str, metavar: str | None = None, panel: str, **more: Any) -> Any:
@@ -196,6 +197,34 @@ def evaluate(
             "друга: учесть это в интервале «95 %» и в сравнении моделей.",
         ),
     ] = None,
+    numbers: Annotated[
+        str,
+        _option(
+            "--numbers",
+            metavar="as-is|match",
+            panel=_TEXT,
+            parser=one_of("as-is", "match"),
+            help="match: показать WER и с числами, где «15» и «пятнадцать» – одно (по умолчанию "
+            "as-is; WER таблицы не меняется).",
+        ),
+    ] = "as-is",
+    fillers: Annotated[
+        bool,
+        _option(
+            "--fillers",
+            panel=_TEXT,
+            help="Показать WER и без слов «ну», «э-э», «мм» в обоих текстах.",
+        ),
+    ] = False,
+    glossary: Annotated[
+        Path | None,
+        _option(
+            "--glossary",
+            metavar="ФАЙЛ",
+            panel=_TEXT,
+            help="Показать WER и с равными формами: в строке «яндекс = yandex = янд екс».",
+        ),
+    ] = None,
     allow_empty: Annotated[
         bool,
         _option(
@@ -222,6 +251,9 @@ def evaluate(
     requests = parse_models(model or [DEFAULT_MODEL], model_dir)
     threads = _workers(workers)
     check_output(output, [manifest])
+    rules = AskedRules(numbers == "match", fillers, glossary)
+    if glossary is not None:
+        rules.rules()  # a broken one is said before any model is loaded
     if group_by is not None:
         check_group_by(group_by, (list(sample.extra) for sample in samples))
     if no_vad and vad_dir is not None:
@@ -264,7 +296,12 @@ def evaluate(
     sources = _sources(requests, settings, threads)
     reports, interrupted = _run(sources, samples, quiet=quiet)
     code = print_and_save(
-        reports, notices, manifest=str(manifest), output=output, group_by=group_by
+        reports,
+        notices,
+        manifest=str(manifest),
+        output=output,
+        group_by=group_by,
+        rules=rules,
     )
     raise typer.Exit(code if interrupted is None else interrupted.exit_code)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,42 @@ from stt_ru.cli.streams import print_answer, print_message
 from stt_ru.errors import ReportError, UsageError
 
 if TYPE_CHECKING:
+    from stt_ru.equivalence import Rules
     from stt_ru.results import ModelReport
+
+
+@dataclass(frozen=True, slots=True)
+class AskedRules:
+    """The options ``--numbers``, ``--fillers`` and ``--glossary`` of a command.
+
+    Attributes:
+        numbers: Whether WER with equal numbers was asked for.
+        fillers: Whether WER without fillers was.
+        glossary: The glossary's file; None for none.
+    """
+
+    numbers: bool = False
+    fillers: bool = False
+    glossary: Path | None = None
+
+    @property
+    def are_asked(self) -> bool:
+        """Whether the table of rules is to be printed."""
+        return self.numbers or self.fillers or self.glossary is not None
+
+    def rules(self) -> Rules:
+        """The rules; reads the glossary.
+
+        Raises:
+            UsageError: If the glossary cannot be read.
+        """
+        from stt_ru.equivalence import FILLERS, Glossary, Rules, read_glossary
+
+        return Rules(
+            numbers=self.numbers,
+            fillers=FILLERS if self.fillers else frozenset(),
+            glossary=Glossary() if self.glossary is None else read_glossary(self.glossary),
+        )
 
 
 def check_output(output: Path | None, inputs: Sequence[Path]) -> None:
@@ -37,6 +73,7 @@ def print_and_save(
     manifest: str,
     output: Path | None,
     group_by: str | None = None,
+    rules: AskedRules = AskedRules(),
 ) -> int:
     """Print the table to stdout, notices and notes to stderr, and write the report.
 
@@ -46,6 +83,7 @@ def print_and_save(
         manifest: For the report.
         output: The report's file.
         group_by: The column whose values are independent of one another; None for recordings.
+        rules: Spelling rules to show WER under.
 
     Returns:
         The exit code: 1 when a row or a model failed or something could not be written.
@@ -53,16 +91,27 @@ def print_and_save(
     from stt_ru.report.files import write_report
     from stt_ru.report.json_report import json_report
     from stt_ru.report.notes import notes
+    from stt_ru.report.spelling import always, spelling_lines, spelling_of, spelling_table
     from stt_ru.report.table import format_table
     from stt_ru.report.trust import trust_notes, verdicts
     from stt_ru.statistics import describe
 
     statistics = describe(reports, group_by=group_by)
+    spellings = [
+        None if report.error is not None else spelling_of(report, always(rules.rules()))
+        for report in reports
+    ]
     code = 1 if any(report.failed for report in reports) else 0
     if reports:
         try:
             print_answer(format_table(reports, uncertainties=statistics.uncertainties))
-            if lines := verdicts(statistics, reports):
+            if rules.are_asked:
+                print_answer("\n" + spelling_table(reports, spellings))
+            lines = verdicts(statistics, reports)
+            for report, spelling in zip(reports, spellings, strict=True):
+                if spelling is not None:
+                    lines += spelling_lines(report, spelling, name_model=len(reports) > 1)
+            if lines:
                 print_answer("\n" + "\n".join(lines))
         except ReportError as error:
             print_message(f"Ошибка: {error}")
@@ -81,6 +130,7 @@ def print_and_save(
                 manifest=manifest,
                 created_at=datetime.now().astimezone(),
                 statistics=statistics,
+                spellings=spellings,
             ),
         )
     except ReportError as error:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from stt_ru.cli.outcome import check_output, print_and_save
+from stt_ru.cli.outcome import AskedRules, check_output, print_and_save
 from stt_ru.cli.russian import one_of
 
 _TEXTS = "Тексты"
@@ -75,6 +75,31 @@ def score(
             "друга: учесть это в интервале «95 %» и в сравнении моделей.",
         ),
     ] = None,
+    numbers: Annotated[
+        str,
+        _option(
+            "--numbers",
+            metavar="as-is|match",
+            parser=one_of("as-is", "match"),
+            help="match: показать WER и с числами, где «15» и «пятнадцать» – одно (по умолчанию "
+            "as-is; WER таблицы не меняется).",
+        ),
+    ] = "as-is",
+    fillers: Annotated[
+        bool,
+        _option(
+            "--fillers",
+            help="Показать WER и без слов «ну», «э-э», «мм» в обоих текстах.",
+        ),
+    ] = False,
+    glossary: Annotated[
+        Path | None,
+        _option(
+            "--glossary",
+            metavar="ФАЙЛ",
+            help="Показать WER и с равными формами: в строке «яндекс = yandex = янд екс».",
+        ),
+    ] = None,
     allow_empty: Annotated[
         bool,
         _option("--allow-empty", help="В --manifest: пустой эталон – запись без речи."),
@@ -90,6 +115,9 @@ def score(
     """
     inputs = [*files, *([manifest] if manifest is not None else [])]
     check_output(output, inputs)
+    rules = AskedRules(numbers == "match", fillers, glossary)
+    if glossary is not None:
+        rules.rules()  # a broken one is said before anything is read
     from stt_ru.stored import ColumnNames, score_files
 
     scored = score_files(
@@ -107,5 +135,6 @@ def score(
             manifest=str(source),
             output=output,
             group_by=group_by,
+            rules=rules,
         )
     )

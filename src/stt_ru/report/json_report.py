@@ -7,12 +7,14 @@ import json
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final
 
+from stt_ru.report.spelling import spelling_fields
 from stt_ru.statistics import CONFIDENCE, RESAMPLES, SEED, macro_average
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
+    from stt_ru.report.spelling import Spelling
     from stt_ru.results import FileResult, ModelReport
     from stt_ru.statistics import Comparison, Interval, Statistics, Uncertainty
 
@@ -25,6 +27,7 @@ def json_report(
     manifest: str,
     created_at: datetime,
     statistics: Statistics | None = None,
+    spellings: Sequence[Spelling | None] | None = None,
 ) -> Iterator[str]:
     """The report's text in pieces, so that a hundred thousand rows are never held as one string.
 
@@ -35,6 +38,7 @@ def json_report(
         manifest: Its path as the user gave it.
         created_at: With a time zone.
         statistics: Intervals and comparisons of the reports; None for null in their places.
+        spellings: Rates of the reports under the spelling rules; None for null in their places.
     """
     head = {
         "schema_version": SCHEMA_VERSION,
@@ -44,8 +48,9 @@ def json_report(
     }
     yield _dump(head)[:-1] + ', "models": ['
     uncertainties = statistics.uncertainties if statistics else repeat(None)
-    for number, (report, exactness) in enumerate(zip(reports, uncertainties, strict=False)):
-        fields = _dump(_model_fields(report, exactness))
+    figures = zip(reports, uncertainties, spellings or repeat(None), strict=False)
+    for number, (report, exactness, spelling) in enumerate(figures):
+        fields = _dump(_model_fields(report, exactness, spelling))
         yield (",\n" if number else "\n") + fields[:-1] + ', "results": ['
         for row, result in enumerate(report.results):
             yield (",\n" if row else "\n") + _dump(_row(result))
@@ -82,7 +87,9 @@ def _interval(interval: Interval | None) -> list[float] | None:
     return None if interval is None else [interval.low, interval.high]
 
 
-def _model_fields(report: ModelReport, exactness: Uncertainty | None) -> dict[str, Any]:
+def _model_fields(
+    report: ModelReport, exactness: Uncertainty | None, spelling: Spelling | None
+) -> dict[str, Any]:
     score = report.score
     return {
         "model": report.model,
@@ -94,6 +101,7 @@ def _model_fields(report: ModelReport, exactness: Uncertainty | None) -> dict[st
         "cer_interval": _interval(exactness.cer) if exactness else None,
         "macro_wer": macro_average(result.wer for result in report.results),
         "macro_cer": macro_average(result.cer for result in report.results),
+        "spelling": None if spelling is None else spelling_fields(spelling),
         "speed": report.speed,
         "files": report.files,
         "failed": report.failed,
