@@ -199,7 +199,7 @@ def evaluate(
                 words += result.score.words
                 is_recognized = True
         if outcome.transcript is not None:
-            if is_recognized:
+            if is_recognized and not outcome.transcript.from_cache:
                 audio_s += outcome.transcript.duration or 0.0
             name = samples[rows[0]].audio
             warnings += [f"{name}: {warning}" for warning in outcome.transcript.warnings]
@@ -344,9 +344,16 @@ def _score_rows(outcome: _Outcome, samples: Sequence[Sample]) -> Iterator[FileRe
             hypothesis=hypothesis,
             score=score_texts(normalize(sample.text), normalize(hypothesis)),
             duration=transcript.duration,
-            seconds=outcome.seconds if transcript.seconds is None else transcript.seconds,
+            seconds=_seconds(outcome.seconds, transcript),
+            from_cache=transcript.from_cache,
             extra=sample.extra,
         )
+
+
+def _seconds(measured_s: float, transcript: Transcript) -> float | None:
+    if transcript.from_cache:
+        return None
+    return measured_s if transcript.seconds is None else transcript.seconds
 
 
 def _manifest_warnings(recognizer: Recognizer, samples: Sequence[Sample]) -> Iterator[str]:

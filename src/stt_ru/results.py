@@ -30,6 +30,7 @@ class FileResult:
         seconds: Wall seconds of decoding and recognising the recording, shared by its rows; None
             when it failed.
         error: Why the row failed, a sentence in Russian; None when it did not.
+        from_cache: Whether its text was recognised in an earlier run.
         extra: The manifest's other columns.
     """
 
@@ -41,6 +42,7 @@ class FileResult:
     duration: float | None = None
     seconds: float | None = None
     error: str | None = None
+    from_cache: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -83,6 +83,7 @@ class Transcript:
         seconds: Wall seconds of decoding and recognising, waiting for a turn not included; None
             when they were not measured.
         warnings: What was repaired or is suspicious, sentences in Russian.
+        from_cache: Whether it was recognised earlier and only read now.
     """
 
     segments: Sequence[Segment]
@@ -93,6 +94,7 @@ class Transcript:
     channel_map: Sequence[int] = (0,)
     seconds: float | None = None
     warnings: Sequence[str] = ()
+    from_cache: bool = False
 
     @classmethod
     def from_text(cls, text: str, duration: float | None = None) -> Transcript:

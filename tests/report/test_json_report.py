@@ -68,7 +68,7 @@ def test_the_design_names_every_field() -> None:
     assert set(wanted.split()) <= set(model)
     wanted = (
         "audio channel reference hypothesis duration seconds words substitutions deletions "
-        "insertions chars char_errors wer cer error extra"
+        "insertions chars char_errors wer cer error from_cache extra"
     )
     assert all(set(wanted.split()) == set(row) for row in model["results"])
     assert (broken["files"], broken["failed"], broken["results"]) == (3, 3, [])

@@ -40,6 +40,7 @@ def results(draw: st.DrawFn) -> FileResult:
         duration=draw(SECONDS),
         seconds=draw(SECONDS),
         error=error,
+        from_cache=draw(st.booleans()),
         extra=draw(st.dictionaries(TEXTS, JSON_VALUES, max_size=2)),
     )
 
@@ -135,6 +136,7 @@ def row(document: Any) -> Any:
         pytest.param(broken(lambda d: row(d).update(hypothesis=None)), "одно из двух", id="none"),
         pytest.param(broken(lambda d: row(d).pop("chars")), "нет поля chars", id="chars"),
         pytest.param(broken(lambda d: row(d).update(extra=[])), "extra", id="extra"),
+        pytest.param(broken(lambda d: row(d).update(from_cache=1)), "true или false", id="cache"),
         pytest.param(broken(lambda d: row(d).update(duration=-1)), "duration", id="duration"),
     ],
 )

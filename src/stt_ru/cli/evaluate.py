@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -197,6 +198,16 @@ def evaluate(
             "друга: учесть это в интервале «95 %» и в сравнении моделей.",
         ),
     ] = None,
+    cache: Annotated[
+        Path | None,
+        _option(
+            "--cache",
+            metavar="КАТАЛОГ",
+            panel=_WORK,
+            help="Хранить распознанное здесь и не распознавать дважды: прерванный прогон "
+            "продолжается, исправленный эталон стоит секунд.",
+        ),
+    ] = None,
     numbers: Annotated[
         str,
         _option(
@@ -256,6 +267,8 @@ def evaluate(
         rules.rules()  # a broken one is said before any model is loaded
     if group_by is not None:
         check_group_by(group_by, (list(sample.extra) for sample in samples))
+    if cache is not None:
+        _check_cache(cache)
     if no_vad and vad_dir is not None:
         raise UsageError("--no-vad и --vad-dir вместе не имеют смысла: оставьте одно из двух")
 
@@ -294,6 +307,8 @@ def evaluate(
         "longest_s": max_speech_s,
     }
     sources = _sources(requests, settings, threads)
+    if cache is not None:
+        sources = [_cached(source, cache) for source in sources]
     reports, interrupted = _run(sources, samples, quiet=quiet)
     code = print_and_save(
         reports,
@@ -353,6 +368,18 @@ def _sources(
             label = f"{EMBEDDED_MODEL} (демонстрационная)"
         sources.append(ModelSource(request.name, label, partial(transcriber, request)))
     return sources
+
+
+def _check_cache(folder: Path) -> None:
+    from stt_ru.report.files import check_folder
+
+    check_folder(folder, "--cache")
+
+
+def _cached(source: ModelSource, folder: Path) -> ModelSource:
+    from stt_ru.cache import CachedRecognizer
+
+    return replace(source, load=lambda: CachedRecognizer(source.load(), folder))
 
 
 def _run(

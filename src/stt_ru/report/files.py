@@ -21,6 +21,8 @@ _REASONS: Final = {
     "EPERM": "нет прав",
     "EROFS": "диск только для чтения",
     "ENAMETOOLONG": "слишком длинное имя",
+    "ENOENT": "нет каталога над ним",
+    "EEXIST": "есть файл с таким именем",
     "ENOTDIR": "часть пути – не каталог",
     "ELOOP": "ссылка ведёт сама на себя",
 }
@@ -56,6 +58,25 @@ def check_target(target: Path, *, suffixes: tuple[str, ...] = (".json",)) -> Non
         raise UsageError(f"отчёт {target} не записать: {reason(error)}") from error
     os.close(descriptor)
     trial.unlink()
+
+
+def check_folder(folder: Path, option: str) -> None:
+    """Make the folder, and make sure by trying that files can be written there.
+
+    Args:
+        folder: The one above it must be there.
+        option: What the user calls it.
+
+    Raises:
+        UsageError: Saying why they cannot.
+    """
+    try:
+        folder.mkdir(exist_ok=True)
+        trial = _temporary(folder / "trial")
+        trial.touch()
+        trial.unlink()
+    except OSError as error:
+        raise UsageError(f"{option} {folder}: сюда не записать: {reason(error)}") from error
 
 
 def write_report(target: Path, pieces: Iterable[str]) -> None:

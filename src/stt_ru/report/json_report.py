@@ -131,5 +131,6 @@ def _row(result: FileResult) -> dict[str, Any]:
         "wer": result.wer,
         "cer": result.cer,
         "error": result.error,
+        "from_cache": result.from_cache,
         "extra": dict(result.extra),
     }

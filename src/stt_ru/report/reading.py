@@ -131,6 +131,13 @@ class _Fields:
             raise UsageError(f"{self.place}: {name}: {_written(value)}, а нужно {_kind(kind)}")
         return value
 
+    def flag(self, name: str) -> bool:
+        """A truth value; False when the field is not there."""
+        value = self._values.get(name, False)
+        if not isinstance(value, bool):
+            raise UsageError(f"{self.place}: {name}: {_written(value)}, а нужно true или false")
+        return value
+
     def count(self, name: str) -> int:
         value = self.take(name, int, least=0)
         assert isinstance(value, int)
@@ -212,6 +219,7 @@ def _result(fields: _Fields) -> FileResult:
         duration=fields.take("duration", _NUMBER, None, least=0),
         seconds=fields.take("seconds", _NUMBER, None, least=0),
         error=error,
+        from_cache=fields.flag("from_cache"),
         extra=fields.take("extra", dict, {}),
     )
 
