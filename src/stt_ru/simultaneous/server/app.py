@@ -62,12 +62,10 @@ def make_app(
         body_timeout_s: Seconds in which a body must have arrived.
     """
 
-    async def about(request: Request) -> Response:
+    async def root(request: Request) -> Response:
         parameters(request)
-        return JSONAnswer(_about(store))
-
-    async def start(request: Request) -> Response:
-        parameters(request)
+        if request.method != "POST":
+            return JSONAnswer(_about(store))
         session = await run_in_threadpool(store.start)
         return JSONAnswer({"session_id": session.session_id, **_about(store)})
 
@@ -110,7 +108,7 @@ def make_app(
         return HTMLResponse(page)
 
     async def document(request: Request) -> Response:
-        return JSONAnswer(openapi_document())
+        return JSONAnswer(openapi_document(store.corpus.data_type))
 
     def guarded(handler: _Handler) -> _Handler:
         async def checked(request: Request) -> Response:
@@ -121,8 +119,7 @@ def make_app(
 
     return Starlette(
         routes=[
-            Route("/", guarded(about), methods=["GET"]),
-            Route("/", guarded(start), methods=["POST"]),
+            Route("/", guarded(root), methods=["GET", "POST"]),
             Route("/src", guarded(source), methods=["GET"]),
             Route("/hypo", guarded(hypothesis), methods=["PUT"]),
             Route("/result", guarded(result), methods=["GET"]),

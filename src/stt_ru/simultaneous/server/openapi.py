@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from stt_ru.simultaneous.segments import DataType
 
 _WHOLE = {"type": "integer", "minimum": 0, "maximum": 10**17}
 _TEXT = {"type": "string"}
@@ -70,27 +73,29 @@ def _operation(
     }
 
 
-def openapi_document() -> dict[str, Any]:
-    """The document, as `/openapi.json` answers it."""
+def openapi_document(data_type: DataType) -> dict[str, Any]:
+    """The document of a server of texts or of speech, as `/openapi.json` answers it."""
     about = {"num_sentences": _WHOLE, "data_type": _DATA_TYPE}
-    segment = {
-        "oneOf": [
-            _object({"instance_id": _WHOLE, "segment_id": _WHOLE, "segment": _TEXT}),
-            _object(
-                {
-                    "instance_id": _WHOLE,
-                    "segment_id": _WHOLE,
-                    "segment": {
-                        "type": "array",
-                        "items": {"type": "integer", "minimum": -32768, "maximum": 32767},
-                    },
-                    "sample_rate": {"type": "integer"},
-                    "dtype": {"type": "string", "enum": ["int16"]},
-                    "finished": {"type": "boolean"},
-                }
-            ),
-        ]
-    }
+    word = _object({"instance_id": _WHOLE, "segment_id": _WHOLE, "segment": _TEXT})
+    samples = _object(
+        {
+            "instance_id": _WHOLE,
+            "segment_id": _WHOLE,
+            "segment": {
+                "type": "array",
+                "items": {"type": "integer", "minimum": -32768, "maximum": 32767},
+            },
+            "sample_rate": {"type": "integer"},
+            "dtype": {"type": "string", "enum": ["int16"]},
+            "finished": {"type": "boolean"},
+        }
+    )
+    segment_size = _query(
+        "segment_size",
+        {"type": "number", "exclusiveMinimum": 0},
+        "Миллисекунды звука, округляются до 10; по умолчанию 10.",
+    )
+    is_speech = data_type == "speech"
     scores = {
         "Quality": _figures(_NUMBER_OR_NULL),
         "Latency": _figures(_NUMBER_OR_NULL),
@@ -133,16 +138,12 @@ def openapi_document() -> dict[str, Any]:
             "/src": {
                 "get": _operation(
                     "Прочитать следующий кусок источника",
-                    segment,
+                    samples if is_speech else word,
                     (400, 404, 409, 429, 507),
                     (
                         _INSTANCE,
                         _SESSION,
-                        _query(
-                            "segment_size",
-                            {"type": "number", "exclusiveMinimum": 0},
-                            "Миллисекунды звука, округляются до 10; по умолчанию 10.",
-                        ),
+                        *([segment_size] if is_speech else []),
                         _query(
                             "offset",
                             _WHOLE,
