@@ -87,10 +87,10 @@ class CachedRecognizer:
                 "неизвестно: кэш не используется"
             )
         if self.hits:
-            found.append(
-                f"из кэша взято записей: {self.hits} из {self.asked}; "
-                "скорость посчитана по остальным"
-            )
+            rest = "скорость посчитана по остальным"
+            if self.hits == self.asked:
+                rest = "скорость не измерена"
+            found.append(f"из кэша взято записей: {self.hits} из {self.asked}; {rest}")
         return (*found, *self._broken)
 
     def transcribe(self, path: str | Path) -> Transcript:

@@ -105,7 +105,7 @@ def print_and_save(
     if reports:
         try:
             print_answer(format_table(reports, uncertainties=statistics.uncertainties))
-            if rules.are_asked:
+            if rules.are_asked and any(spellings):
                 print_answer("\n" + spelling_table(reports, spellings))
             lines = verdicts(statistics, reports)
             for report, spelling in zip(reports, spellings, strict=True):
