@@ -1,0 +1,160 @@
+"""``stt-ru stream`` as a person types it, in this process."""
+
+import inspect
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import soundfile
+
+from stt_ru.cli import stream as command
+from stt_ru.cli.entry import run
+from stt_ru.cli.interrupts import Interruption
+from stt_ru.streaming.history import load_history
+from stt_ru.streaming.running import StreamOptions
+from stt_ru.streaming.wrappers import OfflineToStreaming
+
+from .fakes import tone
+
+
+@pytest.fixture
+def manifest(tmp_path: Path) -> Path:
+    soundfile.write(tmp_path / "a.wav", tone(2.2), 16_000)
+    soundfile.write(tmp_path / "b.wav", tone(1.2), 16_000)
+    rows = [
+        {
+            "audio": "a.wav",
+            "text": "1 2",
+            "words": [
+                {"word": "1", "start": 0.1, "end": 0.9},
+                {"word": "2", "start": 1.1, "end": 1.9},
+            ],
+        },
+        {"audio": "b.wav", "text": "1", "words": [{"word": "1", "start": 0.1, "end": 0.9}]},
+    ]
+    path = tmp_path / "m.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def stt_ru(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
+    monkeypatch.setattr(sys, "argv", ["stt-ru", *map(str, arguments)])
+    monkeypatch.setattr(Interruption, "listen", lambda self: None)  # pytest has its own handlers
+    return run()
+
+
+def test_a_model_is_measured_and_everything_is_saved(
+    manifest: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = manifest.parent
+    code = stt_ru(
+        monkeypatch,
+        *("stream", manifest, "-m", "dummy", "-o", folder / "r.json"),
+        *("--history", folder / "h", "--plots", folder / "p"),
+        *("--save-timings", folder / "t.jsonl"),
+    )
+    printed = capsys.readouterr()
+    assert code == 0, printed.err
+    header, row = printed.out.splitlines()
+    assert header.split("  ")[0].strip() == "Модель"
+    assert header.split()[-2:] == ["Записей", "Ошибок"]
+    assert row.startswith("dummy")
+    assert row.split()[-2:] == ["2", "0"]
+    assert "задержки – по верным в итоге словам: 3 из 3" in printed.err
+    data = json.loads((folder / "r.json").read_text())
+    assert data["models"][0]["wer"] == 0
+    assert load_history(folder / "h" / "dummy" / "0001-a.json").text == "1 2"
+    pictures = sorted(file.name for file in (folder / "p").rglob("*.png"))
+    assert pictures == ["0001-a.png", "0002-b.png", "summary.png"]
+    code = stt_ru(monkeypatch, "stream", folder / "t.jsonl", "-m", "dummy", "-q")
+    again = capsys.readouterr()
+    assert (code, again.out.splitlines()[1].split()[:3]) == (0, row.split()[:3])
+
+
+def test_load_is_shown_beside_one_stream(
+    manifest: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = stt_ru(
+        monkeypatch, "stream", manifest, "-m", "dummy", "-q", "--streams", 2, "--speed", 10
+    )
+    lines = capsys.readouterr().out.splitlines()
+    assert code == 0
+    assert [line.split("  ")[0] for line in lines[1:]] == ["dummy, потоков: 1", "dummy, потоков: 2"]
+
+
+def test_a_failed_recording_is_exit_code_1_and_named(
+    manifest: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (manifest.parent / "b.wav").write_bytes(b"no sound")
+    assert stt_ru(monkeypatch, "stream", manifest, "-m", "dummy", "-q") == 1
+    printed = capsys.readouterr()
+    assert "Ошибка: b.wav:" in printed.err
+    assert printed.out.splitlines()[1].split()[-2:] == ["2", "1"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param(["-m", "vosk-stream"], "-m vosk-stream=КАТАЛОГ", id="no folder"),
+        pytest.param(["-m", "нет-такой"], "нет модели «нет-такой»", id="unknown model"),
+        pytest.param(["--interval", "0"], "--interval: «0»", id="interval"),
+        pytest.param(["--streams", "2", "--remap"], "уберите --remap", id="streams"),
+        pytest.param(["--timings", "none.ctm"], "нет такого файла", id="timings"),
+        pytest.param(["-o", "r.txt"], "на .json", id="output"),
+        pytest.param(["--history", "a/b/c"], "нет каталога a/b", id="history"),
+        pytest.param(["--aligner", "нет"], "нет модели «нет»", id="aligner"),
+        pytest.param(["--save-timings", "m.csv"], "на .jsonl", id="save timings"),
+    ],
+)
+def test_a_wrong_request_is_exit_code_2(
+    manifest: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    message: str,
+) -> None:
+    assert stt_ru(monkeypatch, "stream", manifest, "-m", "dummy", *arguments) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_words_of_another_text_are_refused_before_anything_is_loaded(
+    manifest: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifest.write_text(manifest.read_text().replace('"text": "1 2"', '"text": "1 3"'))
+    assert stt_ru(monkeypatch, "stream", manifest, "-m", "dummy") == 2
+    assert "слово 2 – «2», а в тексте «3»" in capsys.readouterr().err
+
+
+def test_a_streaming_model_of_ones_own(
+    manifest: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = manifest.parent / "own.py"
+    own.write_text("from stt_ru.streaming import DummyASR as make\n")
+    assert stt_ru(monkeypatch, "stream", manifest, "-m", f"{own}:make", "-q") == 0
+    assert "make" in capsys.readouterr().out
+
+
+def test_defaults_are_those_of_the_library() -> None:
+    options = StreamOptions()
+    assert (options.interval_s, options.timeout_s) == (command.INTERVAL_S, command.TIMEOUT_S)
+    step = inspect.signature(OfflineToStreaming).parameters["interval"].default
+    assert step == command.STEP_S
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = (
+        "import sys\n"
+        "from typer.testing import CliRunner\n"
+        "from stt_ru.cli import app\n"
+        "result = CliRunner().invoke(app, ['stream', '--help'])\n"
+        "assert result.exit_code == 0 and '--realtime' in result.output, result.output\n"
+        "import stt_ru.streaming\n"
+        "print(*sys.modules)\n"
+    )
+    out = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ
+    )
+    assert not {"numpy", "onnxruntime", "onnx_asr", "matplotlib"} & set(out.stdout.split())
