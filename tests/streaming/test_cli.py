@@ -148,7 +148,7 @@ def test_help_loads_nothing_heavy() -> None:
     code = (
         "import sys\n"
         "from typer.testing import CliRunner\n"
-        "from stt_ru.cli import app\n"
+        "from stt_ru.cli.app import app\n"
         "result = CliRunner().invoke(app, ['stream', '--help'])\n"
         "assert result.exit_code == 0 and '--realtime' in result.output, result.output\n"
         "import stt_ru.streaming\n"
