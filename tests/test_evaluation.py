@@ -98,6 +98,7 @@ def test_one_file_written_two_ways_is_one_recording(tmp_path: Path) -> None:
     file.touch()
     link = tmp_path / "link.wav"
     link.symlink_to(file)
+    (tmp_path / "x").mkdir()
     recognizer = FakeRecognizer({"a.wav": STEREO, "link.wav": STEREO})
     samples = [
         Sample("a.wav", "да", 0, path=file),

@@ -166,6 +166,7 @@ def evaluate(
     listener = progress or _Silent()
     label = label or str(getattr(recognizer, "label", recognizer.name))
     recordings = _recordings(samples)
+    references = [normalize(sample.text) for sample in samples]
     threads = concurrency or int(getattr(recognizer, "concurrency", 1))
     results: list[FileResult | None] = [None] * len(samples)
     warnings: list[str] = []
@@ -193,7 +194,7 @@ def evaluate(
         done += 1
         rows = outcome.recording.rows
         is_recognized = False
-        for row, result in zip(rows, _score_rows(outcome, samples), strict=True):
+        for row, result in zip(rows, _score_rows(outcome, samples, references), strict=True):
             results[row] = result
             if result.score is not None:
                 words += result.score.words
@@ -217,7 +218,7 @@ def evaluate(
         wall_s=wall_s,
         warnings=(
             *getattr(recognizer, "warnings", ()),
-            *_manifest_warnings(recognizer, samples),
+            *_manifest_warnings(recognizer, samples, references),
             *warnings,
         ),
         signature=_signature(recognizer, samples),
@@ -226,10 +227,11 @@ def evaluate(
 
 @dataclass(frozen=True, slots=True)
 class _Recording:
-    """One audio file and the manifest rows about it."""
+    """One audio file, the manifest rows about it, and its size in bytes."""
 
     path: Path
     rows: list[int]
+    size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,14 +245,26 @@ class _Outcome:
 
 
 def _recordings(samples: Sequence[Sample]) -> list[_Recording]:
-    rows_of: dict[Path, list[int]] = {}
-    resolved: dict[Path, Path] = {}
+    rows_of: dict[object, list[int]] = {}
+    files: dict[Path, tuple[object, int]] = {}
     for row, sample in enumerate(samples):
-        path = resolved.get(sample.path)
-        if path is None:  # links and «./» lead to one file; resolving costs a look at the disk
-            path = resolved[sample.path] = sample.path.resolve()
-        rows_of.setdefault(path, []).append(row)
-    return [_Recording(samples[rows[0]].path, rows) for rows in rows_of.values()]
+        file = files.get(sample.path)
+        if file is None:
+            file = files[sample.path] = _file(sample.path)
+        rows_of.setdefault(file[0], []).append(row)
+    return [
+        _Recording(samples[rows[0]].path, rows, files[samples[rows[0]].path][1])
+        for rows in rows_of.values()
+    ]
+
+
+def _file(path: Path) -> tuple[object, int]:
+    """What is equal for the names of one file («./», links), and its size in bytes."""
+    try:
+        status = path.stat()
+    except (OSError, ValueError):
+        return path, 0  # its turn will tell what is wrong with it
+    return (status.st_dev, status.st_ino), status.st_size
 
 
 def _recognized(
@@ -263,8 +277,9 @@ def _recognized(
     if not recordings:
         return
     todo: queue.SimpleQueue[_Recording] = queue.SimpleQueue()
-    # The longest first, so that the last one does not leave cores idle.
-    for recording in sorted(recordings, key=_size, reverse=True) if threads > 1 else recordings:
+    # The largest first, so that a long one at the end does not leave cores idle.
+    largest_first = sorted(recordings, key=lambda recording: recording.size, reverse=True)
+    for recording in largest_first if threads > 1 else recordings:
         todo.put(recording)
     outcomes: queue.SimpleQueue[_Outcome] = queue.SimpleQueue()
     stop = threading.Event()
@@ -292,13 +307,6 @@ def _recognized(
         stop.set()
 
 
-def _size(recording: _Recording) -> int:
-    try:
-        return recording.path.stat().st_size
-    except OSError:
-        return 0  # its turn will tell what is wrong with it
-
-
 def _transcribe(recognizer: Recognizer, recording: _Recording) -> _Outcome:
     started = time.perf_counter()
     transcript = error = None
@@ -316,7 +324,9 @@ def _transcribe(recognizer: Recognizer, recording: _Recording) -> _Outcome:
     return _Outcome(recording, transcript, error, time.perf_counter() - started)
 
 
-def _score_rows(outcome: _Outcome, samples: Sequence[Sample]) -> Iterator[FileResult]:
+def _score_rows(
+    outcome: _Outcome, samples: Sequence[Sample], references: Sequence[str]
+) -> Iterator[FileResult]:
     transcript = outcome.transcript
     for row in outcome.recording.rows:
         sample = samples[row]
@@ -342,7 +352,7 @@ def _score_rows(outcome: _Outcome, samples: Sequence[Sample]) -> Iterator[FileRe
             channel=sample.channel,
             reference=sample.text,
             hypothesis=hypothesis,
-            score=score_texts(normalize(sample.text), normalize(hypothesis)),
+            score=score_texts(references[row], normalize(hypothesis)),
             duration=transcript.duration,
             seconds=_seconds(outcome.seconds, transcript),
             from_cache=transcript.from_cache,
@@ -356,11 +366,13 @@ def _seconds(measured_s: float, transcript: Transcript) -> float | None:
     return measured_s if transcript.seconds is None else transcript.seconds
 
 
-def _manifest_warnings(recognizer: Recognizer, samples: Sequence[Sample]) -> Iterator[str]:
+def _manifest_warnings(
+    recognizer: Recognizer, samples: Sequence[Sample], references: Sequence[str]
+) -> Iterator[str]:
     settings = getattr(recognizer, "settings", {})
     if settings.get("channel") == "mono" and any(sample.channel is not None for sample in samples):
         yield "с --mono эталон каждого канала сравнивается со смесью всех каналов"
-    mixed = sum(has_mixed_scripts(normalize(sample.text)) for sample in samples)
+    mixed = sum(map(has_mixed_scripts, references))
     if mixed:
         yield f"латинские буквы внутри русских слов, в эталонах: {mixed}; такие слова не совпадут"
 
