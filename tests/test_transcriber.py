@@ -274,3 +274,23 @@ def test_a_transcript_of_text_alone() -> None:
     assert (transcript.text, transcript.duration, transcript.channels) == ("привет", 2.5, 1)
     assert transcript.text_of(3) == "привет"
     assert Transcript.from_text("").text == ""
+
+
+@pytest.mark.parametrize(
+    ("files", "cores"),
+    [
+        ({"cpu.max": "150000 100000\n"}, 1.5),
+        ({"cpu.max": "max 100000\n"}, None),
+        ({"cpu/cpu.cfs_quota_us": "400000\n", "cpu/cpu.cfs_period_us": "100000\n"}, 4.0),
+        ({"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, None),
+        ({}, None),
+    ],
+    ids=["version 2", "no limit", "version 1", "no limit in version 1", "no groups"],
+)
+def test_a_containers_share_of_the_processor_is_known(
+    tmp_path: Path, files: dict[str, str], cores: float | None
+) -> None:
+    (tmp_path / "cpu").mkdir()
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    assert transcriber.container_cores(tmp_path) == cores

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import threading
@@ -356,10 +357,29 @@ class Transcriber:
 
 
 def available_cores() -> int:
-    """Processor cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0)) or 1
-    return os.cpu_count() or 1
+    """Processor cores this process may use: those it may run on, or its container's share."""
+    has_affinity = hasattr(os, "sched_getaffinity")
+    cores = (len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count()) or 1
+    quota = container_cores(Path("/sys/fs/cgroup"))
+    return cores if quota is None else max(1, min(cores, math.ceil(quota)))
+
+
+def container_cores(root: Path) -> float | None:
+    """Cores' worth of time that Linux gives a container; None without a limit.
+
+    A container limited to two cores of a large machine still sees all of them, and as many workers
+    would take memory and wait for one another.
+
+    Args:
+        root: Where the control groups are mounted, of version 2 or 1.
+    """
+    for names in (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")):
+        try:
+            quota, period = " ".join((root / name).read_text() for name in names).split()
+            return int(quota) / int(period) if int(quota) > 0 else None
+        except (OSError, ValueError):  # no such file, or «max»
+            continue
+    return None
 
 
 @dataclass
