@@ -66,10 +66,10 @@ class GenericAgent:
         memory = self.states if states is None else states
         if memory.target_finished:
             return EmptySegment(finished=True)
-        action = self._decide(states)
+        action = _decision(self, states)
         if action.is_read():
             return EmptySegment()
-        segment = self._written(action, memory)
+        segment = _segment_of(self, action, memory)
         memory.update_target(segment)
         return segment
 
@@ -77,34 +77,6 @@ class GenericAgent:
         """Take a piece of source in and ask the policy once."""
         self.push(segment, states)
         return self.pop(states)
-
-    def _decide(self, states: AgentStates | None) -> Action:
-        if states is None and not _needs_states(type(self)):
-            action = self.policy()
-        else:
-            action = self.policy(self.states if states is None else states)
-        if not hasattr(action, "is_read"):
-            raise TypeError(
-                f"{type(self).__name__}.policy() вернул {action!r}, а нужен ReadAction() или "
-                "WriteAction(content, finished)"
-            )
-        return action
-
-    def _written(self, action: Any, memory: AgentStates) -> Segment:
-        content = action.content
-        if isinstance(content, Segment):
-            content.finished = bool(action.finished)
-            return content
-        if self.target_type == "speech":
-            if content is None or len(content) == 0:
-                return EmptySegment(finished=bool(action.finished))
-            rate = memory.target_sample_rate or memory.source_sample_rate
-            return SpeechSegment(content=content, sample_rate=rate, finished=bool(action.finished))
-        if not isinstance(content, str):
-            raise TypeError(
-                f"{type(self).__name__}: WriteAction({content!r}): нужна строка со словами"
-            )
-        return TextSegment(content=content, finished=bool(action.finished))
 
     @staticmethod
     def add_args(parser: ArgumentParser) -> None:
@@ -118,6 +90,39 @@ class GenericAgent:
     def to(self, device: str, *args: Any, **kwargs: Any) -> None:
         """Move the model to a device; agents without one need not override it."""
         self.device = device
+
+
+# Functions, not methods: an agent of a user's may have any names of its own.
+
+
+def _decision(agent: GenericAgent, states: AgentStates | None) -> Action:
+    if states is None and not _needs_states(type(agent)):
+        action = agent.policy()
+    else:
+        action = agent.policy(agent.states if states is None else states)
+    if not hasattr(action, "is_read"):
+        raise TypeError(
+            f"{type(agent).__name__}.policy() вернул {action!r}, а нужен ReadAction() или "
+            "WriteAction(content, finished)"
+        )
+    return action
+
+
+def _segment_of(agent: GenericAgent, action: Any, memory: AgentStates) -> Segment:
+    content = action.content
+    if isinstance(content, Segment):
+        content.finished = bool(action.finished)
+        return content
+    if agent.target_type == "speech":
+        if content is None or len(content) == 0:
+            return EmptySegment(finished=bool(action.finished))
+        rate = memory.target_sample_rate or memory.source_sample_rate
+        return SpeechSegment(content=content, sample_rate=rate, finished=bool(action.finished))
+    if not isinstance(content, str):
+        raise TypeError(
+            f"{type(agent).__name__}: WriteAction({content!r}): нужна строка со словами"
+        )
+    return TextSegment(content=content, finished=bool(action.finished))
 
 
 def _needs_states(kind: type[GenericAgent]) -> bool:
