@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import os
+import sys
+from copy import copy
+from typing import TYPE_CHECKING
 
 from stt_ru.cli.interrupts import Interruption
 from stt_ru.cli.streams import flush_streams, prepare_streams, print_message
 from stt_ru.errors import SttRuError
+
+if TYPE_CHECKING:
+    import typer
 
 # Recordings run in parallel by themselves: a numeric library that starts a thread a core in each of
 # them makes them slower. Read by the libraries when they load.
@@ -45,7 +51,7 @@ def _run_command() -> int:
     from stt_ru.cli.app import app
     from stt_ru.cli.russian import in_russian
 
-    command = typer.main.get_command(app)
+    command = typer.main.get_command(_with_one_command(app, sys.argv[1:2]))
     try:
         return command.main(prog_name="stt-ru", standalone_mode=False) or 0
     except typer.TyperException as error:
@@ -63,3 +69,17 @@ def _run_command() -> int:
         if isinstance(end.__context__, BrokenPipeError):
             return 0
         return end.code if isinstance(end.code, int) else 1
+
+
+def _with_one_command(app: typer.Typer, words: list[str]) -> typer.Typer:
+    """The application with the command that is named alone: typer works out all it is given."""
+    named = [
+        info
+        for info in app.registered_commands
+        if info.callback is not None and [info.callback.__name__] == words
+    ]
+    if not named:  # help, or an error that lists the commands
+        return app
+    only = copy(app)
+    only.registered_commands = named
+    return only
