@@ -109,6 +109,7 @@ def test_the_answers_are_json_in_letters(texts: Running, session: str) -> None:
         ("GET", "/result?instance_id=9", 404, "примера 9 нет"),
         ("GET", "/result?x=1", 400, "неизвестный параметр"),
         ("GET", "/nowhere", 404, "нет пути /nowhere"),
+        ("GET", "/src/?instance_id=0", 404, "нет пути /src/"),
         ("DELETE", "/", 405, "метод DELETE"),
         ("POST", "/src?instance_id=0", 405, "метод POST"),
         ("GET", "/hypo?instance_id=0", 405, "метод GET"),
@@ -123,6 +124,14 @@ def test_an_error_is_json_with_a_sentence(
 
     assert answer.status == status
     assert sentence in answer.json["error"]
+
+
+def test_head_does_not_read_the_source_on(texts: Running, session: str) -> None:
+    assert texts.ask("HEAD", f"/src?instance_id=0&{session}").status == 405
+    answer = texts.ask("GET", f"/src?instance_id=0&{session}")
+
+    assert answer.json["segment_id"] == 0
+    assert answer.headers["cache-control"] == "no-store"
 
 
 def test_after_the_end_a_hypothesis_is_closed(texts: Running, session: str) -> None:

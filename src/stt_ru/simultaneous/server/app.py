@@ -8,7 +8,7 @@ import hmac
 import json
 import logging
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
@@ -41,9 +41,13 @@ _Handler = Callable[[Request], Awaitable[Response]]
 
 
 class JSONAnswer(Response):
-    """JSON without NaN, in letters people can read."""
+    """JSON without NaN, in letters people can read, which nobody on the way may keep."""
 
     media_type = "application/json"
+
+    def init_headers(self, headers: Mapping[str, str] | None = None) -> None:
+        """Add that the answer must be asked for each time: reading a source moves it on."""
+        super().init_headers({"Cache-Control": "no-store", **(headers or {})})
 
     def render(self, content: Any) -> bytes:
         """The bytes of the body."""
@@ -117,16 +121,19 @@ def make_app(
 
         return checked
 
-    return Starlette(
-        routes=[
-            Route("/", guarded(root), methods=["GET", "POST"]),
-            Route("/src", guarded(source), methods=["GET"]),
-            Route("/hypo", guarded(hypothesis), methods=["PUT"]),
-            Route("/result", guarded(result), methods=["GET"]),
-            Route("/sessions", guarded(sessions), methods=["GET"]),
-            Route("/live", live, methods=["GET"]),
-            Route("/openapi.json", guarded(document), methods=["GET"]),
-        ],
+    routes = [
+        Route("/", guarded(root), methods=["GET", "POST"]),
+        Route("/src", guarded(source), methods=["GET"]),
+        Route("/hypo", guarded(hypothesis), methods=["PUT"]),
+        Route("/result", guarded(result), methods=["GET"]),
+        Route("/sessions", guarded(sessions), methods=["GET"]),
+        Route("/live", live, methods=["GET"]),
+        Route("/openapi.json", guarded(document), methods=["GET"]),
+    ]
+    for route in routes:  # HEAD would read the source on, and throw it away
+        (route.methods or set()).discard("HEAD")
+    app = Starlette(
+        routes=routes,
         exception_handlers={
             SttRuError: _our_error,
             HTTPException: _http_error,
@@ -135,6 +142,8 @@ def make_app(
         },
         lifespan=_forgetting(store),
     )
+    app.router.redirect_slashes = False
+    return app
 
 
 def _about(store: SessionStore) -> dict[str, Any]:
