@@ -64,12 +64,14 @@ class Slice:
         rows: How many were recognised.
         words: Their word errors.
         interval: 95 % interval of their WER; None with too few recordings.
+        numbers: The rows' numbers in the report, from 0.
     """
 
     value: str
     rows: int
     words: EditCounts
     interval: Interval | None
+    numbers: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,20 +171,20 @@ def slice_groups(report: ModelReport, *, group_by: str | None = None) -> list[Sl
         report: The results; rows that failed take no part.
         group_by: The column whose values are blocks of the bootstrap.
     """
-    rows = [row for row in report.results if row.score is not None]
+    numbered = [(n, row) for n, row in enumerate(report.results) if row.score is not None]
     properties: list[tuple[str, Callable[[FileResult], str | None]]] = [
         ("Длительность, с", lambda row: _bucket(row.duration, DURATIONS_S)),
         ("Темп, слов в секунду", _speech_rate),
         ("Канал", lambda row: None if row.channel is None else str(row.channel)),
     ]
-    columns = dict.fromkeys(name for row in rows for name in row.extra)
+    columns = dict.fromkeys(name for _, row in numbered for name in row.extra)
     properties += [(name, _column(name)) for name in columns]
     groups = []
     for title, value_of in properties:
-        members: dict[str, list[FileResult]] = defaultdict(list)
-        for row in rows:
+        members: dict[str, list[tuple[int, FileResult]]] = defaultdict(list)
+        for number, row in numbered:
             if (value := value_of(row)) is not None:
-                members[value].append(row)
+                members[value].append((number, row))
         if not 2 <= len(members) <= MOST_VALUES:
             continue
         groups.append(
@@ -198,14 +200,19 @@ def slice_groups(report: ModelReport, *, group_by: str | None = None) -> list[Sl
 
 
 def _slice(
-    report: ModelReport, value: str, rows: Sequence[FileResult], group_by: str | None
+    report: ModelReport,
+    value: str,
+    members: Sequence[tuple[int, FileResult]],
+    group_by: str | None,
 ) -> Slice:
+    rows = [row for _, row in members]
     part = replace(report, results=rows, rows=len(rows))
     return Slice(
         value=value,
         rows=len(rows),
         words=total_score(row.score for row in rows if row.score is not None).words,
         interval=uncertainty(part, group_by=group_by).wer,
+        numbers=tuple(number for number, _ in members),
     )
 
 

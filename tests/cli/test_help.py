@@ -13,7 +13,13 @@ HEAVY = ("numpy", "onnxruntime", "onnx_asr", "soundfile", "huggingface_hub", "ma
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--help"], ["evaluate", "--help"], ["score", "--help"], ["compare", "--help"]],
+    [
+        ["--help"],
+        ["evaluate", "--help"],
+        ["score", "--help"],
+        ["compare", "--help"],
+        ["report", "--help"],
+    ],
 )
 def test_help_is_the_golden_one(
     place: Place, golden: Callable[[str, str], None], arguments: list[str]

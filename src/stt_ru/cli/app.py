@@ -8,6 +8,7 @@ import typer
 
 from stt_ru.cli.compare import compare
 from stt_ru.cli.evaluate import evaluate
+from stt_ru.cli.report import report
 from stt_ru.cli.russian import RussianCommand, RussianGroup
 from stt_ru.cli.score import score
 from stt_ru.cli.serve import serve
@@ -52,4 +53,5 @@ app.command(cls=RussianCommand, options_metavar="[ПАРАМЕТРЫ]", no_args_
 app.command(cls=SimulCommand, options_metavar="[ПАРАМЕТРЫ]", no_args_is_help=True)(simul)
 app.command(cls=RussianCommand, options_metavar="[ПАРАМЕТРЫ]", no_args_is_help=True)(score)
 app.command(cls=RussianCommand, options_metavar="[ПАРАМЕТРЫ]", no_args_is_help=True)(compare)
+app.command(cls=RussianCommand, options_metavar="[ПАРАМЕТРЫ]", no_args_is_help=True)(report)
 app.command(cls=MetricsCommand, options_metavar="[ПАРАМЕТРЫ]", no_args_is_help=True)(serve)

@@ -67,8 +67,14 @@ def evaluate(
     ] = None,
     output: Annotated[
         Path | None,
-        _option("-o", "--output", metavar="ФАЙЛ.json", panel=_WORK, help="Подробный отчёт."),
+        _option(
+            "-o", "--output", metavar="ФАЙЛ", panel=_WORK, help="Отчёт .json, .html, .md, .csv."
+        ),
     ] = None,
+    embed_audio: Annotated[
+        bool,
+        _option("--embed-audio", panel=_WORK, help="Положить записи внутрь страницы .html."),
+    ] = False,
     quiet: Annotated[
         bool,
         _option("-q", "--quiet", panel=_WORK, help="Не показывать ход работы (ошибки выводятся)."),
@@ -317,6 +323,8 @@ def evaluate(
         output=output,
         group_by=group_by,
         rules=rules,
+        folder=manifest if manifest.is_dir() else manifest.parent,
+        embed_audio=embed_audio,
     )
     raise typer.Exit(code if interrupted is None else interrupted.exit_code)
 

@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from stt_ru.cli.streams import print_answer, print_message
-from stt_ru.errors import ReportError, UsageError
+from stt_ru.errors import MissingExtraError, ReportError, UsageError
+
+# Written here as well as in the library, which is not light; a test keeps them equal.
+SUFFIXES: Final = (".json", ".html", ".md", ".csv")
 
 if TYPE_CHECKING:
     from stt_ru.equivalence import Rules
@@ -60,7 +63,12 @@ def check_output(output: Path | None, inputs: Sequence[Path]) -> None:
 
     if output is None:
         return
-    check_target(output)
+    check_target(output, suffixes=SUFFIXES)
+    if output.suffix.lower() == ".html":
+        import importlib.util
+
+        if importlib.util.find_spec("jinja2") is None:
+            raise MissingExtraError("отчёт .html", "report")
     for path in inputs:
         if output.exists() and output.resolve() == path.resolve():
             raise UsageError(f"отчёт {output} стёр бы {path}: укажите другой файл")
@@ -74,6 +82,8 @@ def print_and_save(
     output: Path | None,
     group_by: str | None = None,
     rules: AskedRules = AskedRules(),
+    folder: Path | None = None,
+    embed_audio: bool = False,
 ) -> int:
     """Print the table to stdout, notices and notes to stderr, and write the report.
 
@@ -84,23 +94,28 @@ def print_and_save(
         output: The report's file.
         group_by: The column whose values are independent of one another; None for recordings.
         rules: Spelling rules to show WER under.
+        folder: The folder that recordings are named from; None when there are none.
+        embed_audio: Put the recordings into an HTML page.
 
     Returns:
         The exit code: 1 when a row or a model failed or something could not be written.
     """
+    from stt_ru.report.content import make_content, render
     from stt_ru.report.files import write_report
-    from stt_ru.report.json_report import json_report
     from stt_ru.report.notes import notes
-    from stt_ru.report.spelling import always, spelling_lines, spelling_of, spelling_table
+    from stt_ru.report.spelling import spelling_lines, spelling_table
     from stt_ru.report.table import format_table
     from stt_ru.report.trust import trust_notes, verdicts
-    from stt_ru.statistics import describe
 
-    statistics = describe(reports, group_by=group_by)
-    spellings = [
-        None if report.error is not None else spelling_of(report, always(rules.rules()))
-        for report in reports
-    ]
+    content = make_content(
+        reports,
+        manifest=manifest,
+        folder=folder,
+        created_at=datetime.now().astimezone(),
+        rules=rules.rules(),
+        group_by=group_by,
+    )
+    statistics, spellings = content.statistics, content.spellings
     code = 1 if any(report.failed for report in reports) else 0
     if reports:
         try:
@@ -123,16 +138,7 @@ def print_and_save(
     if output is None or not reports:
         return code
     try:
-        write_report(
-            output,
-            json_report(
-                reports,
-                manifest=manifest,
-                created_at=datetime.now().astimezone(),
-                statistics=statistics,
-                spellings=spellings,
-            ),
-        )
+        write_report(output, render(content, output, embed_audio=embed_audio))
     except ReportError as error:
         print_message(f"Ошибка: {error}")
         return 1

@@ -34,7 +34,8 @@ def score(
         ),
     ],
     output: Annotated[
-        Path | None, _option("-o", "--output", metavar="ФАЙЛ.json", help="Подробный отчёт.")
+        Path | None,
+        _option("-o", "--output", metavar="ФАЙЛ", help="Отчёт .json, .html, .md, .csv."),
     ] = None,
     manifest: Annotated[
         Path | None,

@@ -101,6 +101,8 @@ def write_report(target: Path, pieces: Iterable[str]) -> None:
         temporary.replace(place)
     except OSError as error:
         raise ReportError(f"отчёт {target} не записан: {reason(error)}") from error
+    except (TypeError, ValueError) as error:  # e.g. an ``extra`` that JSON cannot hold
+        raise ReportError(f"отчёт {target} не записан: {error}") from error
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink()

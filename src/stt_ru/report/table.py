@@ -33,7 +33,7 @@ def format_table(
     """
     if uncertainties is None:
         uncertainties = [uncertainty(report) for report in reports]
-    lines = [COLUMNS, *map(_cells, reports, uncertainties)]
+    lines = [COLUMNS, *map(cells, reports, uncertainties)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(COLUMNS))]
     return "\n".join(
         "  ".join([line[0].ljust(widths[0]), *(map(str.rjust, line[1:], widths[1:]))]).rstrip()
@@ -56,7 +56,8 @@ def interval(bounds: Interval | None) -> str:
     return _NO_DENOMINATOR if bounds is None else f"{percent(bounds.low)}–{percent(bounds.high)}"
 
 
-def _cells(report: ModelReport, exactness: Uncertainty | None) -> tuple[str, ...]:
+def cells(report: ModelReport, exactness: Uncertainty | None) -> tuple[str, ...]:
+    """What stands under each of `COLUMNS`."""
     counts = (str(report.files), str(report.failed))
     if report.error is not None:
         none = _NO_FIGURE

@@ -1,0 +1,114 @@
+"""All that a report file can show, and which file shows it how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from stt_ru.report.spelling import always, spelling_of
+from stt_ru.statistics import describe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+    from pathlib import Path
+
+    from stt_ru.equivalence import Rules
+    from stt_ru.report.spelling import Spelling
+    from stt_ru.results import ModelReport
+    from stt_ru.statistics import Statistics
+
+SUFFIXES: Final = (".json", ".html", ".md", ".csv")
+"""Files a report can be written to."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportContent:
+    """Results and what was found in them.
+
+    Attributes:
+        reports: A report a model, in the order of the table.
+        manifest: Its path as the user gave it.
+        folder: The folder that recordings are named from; None when there are none.
+        created_at: With a time zone.
+        group_by: The column whose values are independent; None for recordings.
+        statistics: Intervals and comparisons.
+        spellings: Rates under the spelling rules; None where a model did not load.
+    """
+
+    reports: Sequence[ModelReport]
+    manifest: str
+    folder: Path | None
+    created_at: datetime
+    group_by: str | None
+    statistics: Statistics
+    spellings: Sequence[Spelling | None]
+
+
+def make_content(
+    reports: Sequence[ModelReport],
+    *,
+    manifest: str,
+    folder: Path | None,
+    created_at: datetime,
+    rules: Rules,
+    group_by: str | None = None,
+) -> ReportContent:
+    """Find in the results all that is shown of them.
+
+    Args:
+        reports: The models.
+        manifest: As in `ReportContent`.
+        folder: As in `ReportContent`.
+        created_at: As in `ReportContent`.
+        rules: Spelling rules asked for; numbers and compounds are always counted.
+        group_by: As in `ReportContent`.
+    """
+    return ReportContent(
+        reports=reports,
+        manifest=manifest,
+        folder=folder,
+        created_at=created_at,
+        group_by=group_by,
+        statistics=describe(reports, group_by=group_by),
+        spellings=[
+            None if report.error is not None else spelling_of(report, always(rules))
+            for report in reports
+        ],
+    )
+
+
+def render(content: ReportContent, target: Path, *, embed_audio: bool = False) -> Iterable[str]:
+    """The report's text in pieces, by the suffix of the file it is for.
+
+    Args:
+        content: What to show.
+        target: One of `SUFFIXES` ends its name.
+        embed_audio: Put the recordings into an HTML page.
+
+    Raises:
+        MissingExtraError: If a package that the file takes is not installed.
+        ReportError: If a recording to embed cannot be read.
+    """
+    suffix = target.suffix.lower()
+    if suffix == ".html":
+        from stt_ru.report.html_report import html_report
+
+        return [html_report(content, target=target, embed_audio=embed_audio)]
+    if suffix == ".md":
+        from stt_ru.report.text_reports import markdown_report
+
+        return markdown_report(content)
+    if suffix == ".csv":
+        from stt_ru.report.text_reports import csv_report
+
+        return csv_report(content.reports)
+    from stt_ru.report.json_report import json_report
+
+    return json_report(
+        content.reports,
+        manifest=content.manifest,
+        created_at=content.created_at,
+        statistics=content.statistics,
+        spellings=content.spellings,
+    )
