@@ -107,6 +107,32 @@ def festival_items(texts: list[str]) -> list[tuple[Waveform, str]]:
     return [(audio, text) for audio, text in spoken if audio is not None]
 
 
+def save_sets(sets: Iterable[TestSet], folder: Path) -> None:
+    """Keep what synthesizers said, one file a set, so that it is made only once."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for i, test in enumerate(sets):
+        audio = np.concatenate([waveform for waveform, _ in test.items])
+        np.savez(
+            folder / f"{i:02}.npz",
+            title=test.title,
+            audio=np.round(audio * 32767).astype(np.int16),
+            lengths=[waveform.size for waveform, _ in test.items],
+            texts=[text for _, text in test.items],
+        )
+
+
+def load_sets(folder: Path) -> list[TestSet]:
+    """What ``save_sets`` kept."""
+    sets = []
+    for path in sorted(folder.glob("*.npz")):
+        with np.load(path) as data:
+            audio = data["audio"].astype(np.float32) / np.float32(32767)
+            waveforms = np.split(audio, np.cumsum(data["lengths"])[:-1])
+            items = list(zip(waveforms, data["texts"].tolist(), strict=True))
+            sets.append(TestSet(str(data["title"]), items))
+    return sets
+
+
 def announcer_sets() -> Iterable[TestSet]:
     """The real announcer's held-out prompts, all and those of three words or more."""
     held = [prompt for prompt in load_prompts() if prompt.part == "test"]
@@ -210,35 +236,41 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     here = Path(__file__).parent
     parser.add_argument("--build", type=Path, default=Path("build/tiny_ru"))
-    parser.add_argument("--model", type=Path, default=Path("src/stt_ru/models/tiny_ru"))
+    parser.add_argument("--model", type=Path, help="folder of tiny-ru, as it is shipped")
     parser.add_argument("--float-model", type=Path, help="folder of the model before quantisation")
     parser.add_argument("--stream-model", type=Path, help="folder of tiny-ru-stream")
     parser.add_argument("--chunks", type=int, nargs="*", default=[80, 240, 640], help="ms")
+    parser.add_argument("--check-overlap", action="store_true", help="look for texts in the shards")
     parser.add_argument("--golos", type=Path, help="manifest.jsonl of voice-assistant requests")
     parser.add_argument(
         "--prompts", type=Path, help="manifest.jsonl of the script read by another voice"
     )
     parser.add_argument("--free-text", type=Path, default=here / "free_text.txt")
-    parser.add_argument("--count", type=int, default=300, help="sentences in the larger sets")
+    parser.add_argument("--count", type=int, default=250, help="sentences in the larger sets")
     parser.add_argument("--output", type=Path, help="JSON file for the rows with all texts")
     arguments = parser.parse_args()
 
-    sets = [
-        *synthetic_sets(arguments.build, arguments.free_text, arguments.count),
-        *announcer_sets(),
-    ]
+    folder = arguments.build / f"test-{arguments.count}"
+    if not folder.exists():
+        making = folder.with_suffix(".tmp")
+        save_sets(synthetic_sets(arguments.build, arguments.free_text, arguments.count), making)
+        making.rename(folder)
+    sets = [*load_sets(folder), *announcer_sets()]
     if arguments.golos:
         sets.append(manifest_set("voice-assistant requests (real)", arguments.golos))
     if arguments.prompts:
         title = "prompts, another recording, held out"
         sets.append(manifest_set(title, arguments.prompts, held_out_only=True))
-    overlap = training_overlap(sets, arguments.build / "shards")
-    print(f"{overlap} of {sum(len(s.items) for s in sets)} test texts stand in the training shards")
+    if arguments.check_overlap:
+        overlap = training_overlap(sets, arguments.build / "shards")
+        total = sum(len(test.items) for test in sets)
+        print(f"{overlap} of {total} test texts stand in the training shards")
 
     tables: dict[str, Any] = {}
-    model, recognize = offline(arguments.model)
-    tables["int8"] = measure(sets, recognize, "tiny-ru, int8")
-    print(batch_agrees(sets, model, recognize))
+    if arguments.model:
+        model, recognize = offline(arguments.model)
+        tables["int8"] = measure(sets, recognize, "tiny-ru, int8")
+        print(batch_agrees(sets, model, recognize))
     if arguments.float_model:
         tables["float"] = measure(
             sets, offline(arguments.float_model)[1], "tiny-ru, before quantisation"

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,6 @@ from onnxruntime.quantization import (
     quantize_static,
 )
 from running_norm import DECAY, EPSILON, PRIOR_DEVIATION, PRIOR_FRAMES, PRIOR_MEAN
-from train import Pool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -298,10 +298,10 @@ def training_frames(shards: Path, count: int) -> Iterator[NDArray[np.float32]]:
     ]
     found = [path for path in paths if path]
     for path in found:
-        pool = Pool()
-        pool.add(path)
-        for shard, start, stop, _ in pool.items[: count // len(found)]:
-            yield pool.shards[shard][start:stop].astype(np.float32)
+        with np.load(path) as data:
+            utterances = np.split(data["frames"], np.cumsum(data["lengths"])[:-1])
+        for frames in utterances[: count // len(found)]:
+            yield frames.astype(np.float32)
 
 
 def offline_feeds(shards: Path, count: int) -> Iterator[Feed]:
@@ -366,20 +366,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("model", choices=("tiny-ru", "tiny-ru-stream"))
     parser.add_argument("--build", type=Path, default=Path("build/tiny_ru"))
+    parser.add_argument(
+        "--checkpoint",
+        type=Path,
+        help="default: the model's name in the build; tiny-ru's will do for both",
+    )
     parser.add_argument("--output", type=Path, help="folder; default src/stt_ru/models/<model>")
     parser.add_argument(
         "--calibration", type=int, default=120, help="training utterances to look at"
     )
     arguments = parser.parse_args()
-    state = torch.load(arguments.build / f"{arguments.model}.pt", weights_only=True)
-    network = Network(Config(**state["config"]))
-    network.load_state_dict(state["average"])
+    streaming = arguments.model == "tiny-ru-stream"
+    checkpoint = arguments.checkpoint or arguments.build / f"{arguments.model}.pt"
+    state = torch.load(checkpoint, weights_only=True)
+    config = Config(**state["config"])
+    network = Network(replace(config, top=()) if streaming else config)
+    names = network.state_dict().keys()
+    network.load_state_dict({name: state["average"][name] for name in names})
     network.eval()
     output = arguments.output or Path("src/stt_ru/models") / arguments.model.replace("-", "_")
     output.mkdir(parents=True, exist_ok=True)
     floats = arguments.build / f"{arguments.model}-float"
     floats.mkdir(exist_ok=True)
-    streaming = not network.config.top
     model = streaming_graph(network) if streaming else offline_graph(network)
     onnx.save(model, floats / "model.onnx")
     if not streaming:
@@ -390,12 +398,12 @@ def main() -> None:
     else:
         feeds = offline_feeds(shards, arguments.calibration)
     quantize(floats / "model.onnx", output / "model.onnx", feeds)
-    config: dict[str, Any] = {"features_size": N_MELS, "subsampling_factor": ROW_FRAMES}
-    config["model_type"] = "tiny-ru-stream" if streaming else "nemo-conformer-ctc"
+    layout: dict[str, Any] = {"features_size": N_MELS, "subsampling_factor": ROW_FRAMES}
+    layout["model_type"] = "tiny-ru-stream" if streaming else "nemo-conformer-ctc"
     vocabulary = "".join(f"{token} {i}\n" for i, token in enumerate([*ALPHABET, "<blk>"]))
     for folder in (output, floats):
         (folder / "config.json").write_text(
-            json.dumps(config, sort_keys=True) + "\n", encoding="utf-8"
+            json.dumps(layout, sort_keys=True) + "\n", encoding="utf-8"
         )
         (folder / "vocab.txt").write_text(vocabulary, encoding="utf-8")
     size = (output / "model.onnx").stat().st_size

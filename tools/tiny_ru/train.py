@@ -44,7 +44,7 @@ BATCH_FRAMES = 3200  # 32 s
 EMA_DECAY = 0.999
 MEETING_STEPS = 20
 TRUNK_WEIGHT = 0.5  # of the trunk's loss beside the last head's
-RUNNING_SHARE = 0.3  # of utterances normalised as a stream, so that the trunk fits both models
+RUNNING_SHARE = 0.4  # of utterances normalised as a stream, so that the trunk fits both models
 RESCAN_S = 60.0
 
 
