@@ -42,6 +42,7 @@ def plan(arguments: argparse.Namespace) -> Iterator[list[str]]:
     yield ["bench_memory.py", gigaam, *vad, *manifest, *few, "--lengths", "60", "3600", "--rows"]
     many = ["--lengths", "--rows", "8", "200", "--workers", "1", "8"]
     yield ["bench_memory.py", gigaam, *vad, *manifest, *many]
+    yield ["bench_layouts.py", *of_gigaam, *vad, *manifest]
     if arguments.whisper is not None:
         whisper = f"whisper={arguments.whisper}"
         yield ["bench_evaluate.py", whisper, *versus, "--rows", "24", "--repeats", "2"]
