@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from stt_ru.normalize import has_digits, normalize
 from stt_ru.scoring import Score, total_score
@@ -13,6 +13,9 @@ from stt_ru.scoring import Score, total_score
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from pandas import DataFrame
+
+    from stt_ru.insight import Confusion
     from stt_ru.manifest import Sample
 
 
@@ -92,9 +95,9 @@ class Signature:
         fields: dict[str, str] = {}
         for part in text.split("|") if text else ():
             name, colon, value = part.partition(":")
-            if not colon or name in fields:
+            if not colon or _unescape(name) in fields:
                 raise ValueError(f"not a field of a signature: {part!r}")
-            fields[name] = _unescape(value)
+            fields[_unescape(name)] = _unescape(value)
         return cls(fields)
 
 
@@ -180,6 +183,38 @@ class ModelReport:
     def digits_mismatch(self) -> int:
         """Rows in which figures stand only in the reference or only in the hypothesis."""
         return sum(result.digits_mismatch for result in self.results)
+
+    # For notebooks: what is found in the results comes from the modules that build on them.
+
+    def worst(self, n: int = 10, *, by: Literal["errors", "rate"] = "errors") -> list[FileResult]:
+        """The n recognised rows with most word errors, or the highest rate."""
+        from stt_ru.insight import worst
+
+        return worst(self, n, by=by)
+
+    def confusions(self, n: int = 10) -> list[Confusion]:
+        """The n most frequent substitutions, deletions and insertions together."""
+        from stt_ru.insight import insight
+
+        found = insight(self)
+        everything = [*found.substitutions, *found.deletions, *found.insertions]
+        return sorted(everything, key=lambda one: -one.count)[:n]
+
+    def to_pandas(self) -> DataFrame:
+        """A table with a row a result; the manifest's other columns at the end.
+
+        Raises:
+            MissingExtraError: If pandas is not installed.
+        """
+        from stt_ru.report.notebook import to_pandas
+
+        return to_pandas(self)
+
+    def _repr_html_(self) -> str:
+        """The line of the table and the worst rows, as a notebook shows them."""
+        from stt_ru.report.notebook import to_html
+
+        return to_html(self)
 
 
 def references_digest(samples: Iterable[Sample]) -> str:

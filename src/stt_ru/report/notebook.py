@@ -1,0 +1,92 @@
+"""A report in a notebook: as a pandas table, and as the HTML that a cell shows."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Final
+
+from stt_ru.errors import MissingExtraError
+from stt_ru.insight import row_alignment, worst
+from stt_ru.report.table import COLUMNS, cells, percent
+from stt_ru.statistics import uncertainty
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from stt_ru.results import FileResult, ModelReport
+
+MOST_ROWS: Final = 5
+"""Worst rows that a cell shows."""
+
+_MARKS: Final = {
+    "sub": "background:#ffe2b8;color:#6b3f00",
+    "del": "background:#ffd3d3;color:#7d1212;text-decoration:line-through",
+    "ins": "background:#cfe3ff;color:#0d3d80",
+}
+
+
+def to_pandas(report: ModelReport) -> DataFrame:
+    """A row a result, in their order; counts and rates are missing where the row failed.
+
+    Columns of the manifest that have one of our names are called ``extra.…``.
+
+    Raises:
+        MissingExtraError: If pandas is not installed.
+    """
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise MissingExtraError("to_pandas", "pandas") from error
+    rows = []
+    for result in report.results:
+        words = result.score.words if result.score else None
+        row = {
+            "audio": result.audio,
+            "channel": result.channel,
+            "reference": result.reference,
+            "hypothesis": result.hypothesis,
+            "words": words and words.length,
+            "substitutions": words and words.substitutions,
+            "deletions": words and words.deletions,
+            "insertions": words and words.insertions,
+            "wer": result.wer,
+            "cer": result.cer,
+            "duration": result.duration,
+            "seconds": result.seconds,
+            "error": result.error,
+        }
+        row |= {f"extra.{k}" if k in row else k: value for k, value in result.extra.items()}
+        rows.append(row)
+    frame = pd.DataFrame(rows)
+    whole = ("channel", "words", "substitutions", "deletions", "insertions")
+    return frame.astype({name: "Int64" for name in whole if name in frame})
+
+
+def to_html(report: ModelReport) -> str:
+    """The report's line of the table and its worst rows, words aligned and coloured."""
+    head = "".join(f"<th>{escape(title)}</th>" for title in COLUMNS)
+    exactness = None if report.error is not None else uncertainty(report)
+    line = "".join(f"<td>{escape(cell)}</td>" for cell in cells(report, exactness))
+    text = f"<table><tr>{head}</tr><tr>{line}</tr></table>"
+    if report.error is not None:
+        return f"{text}<p>{escape(report.error)}</p>"
+    rows = worst(report, MOST_ROWS)
+    return text + "".join(_row(row) for row in rows)
+
+
+def _row(row: FileResult) -> str:
+    words = []
+    for true, heard in row_alignment(row):
+        if true == heard:
+            words.append(escape(true or ""))
+        elif heard is None:
+            words.append(_marked("del", true or ""))
+        elif true is None:
+            words.append(_marked("ins", f"+{heard}"))
+        else:
+            words.append(_marked("sub", f"{true} → {heard}"))
+    return f"<p><b>{escape(row.audio)}</b> {percent(row.wer)} %<br>{' '.join(words)}</p>"
+
+
+def _marked(kind: str, text: str) -> str:
+    return f'<span style="{_MARKS[kind]}">{escape(text)}</span>'
