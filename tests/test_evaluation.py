@@ -2,11 +2,14 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
-from stt_ru.errors import AudioError, ModelLoadError
+from stt_ru.errors import AudioError, ModelLoadError, UsageError
 from stt_ru.evaluation import (
     ModelSource,
     Progress,
@@ -16,7 +19,7 @@ from stt_ru.evaluation import (
 )
 from stt_ru.results import ModelReport, references_digest
 from stt_ru.scoring import EditCounts
-from stt_ru.transcriber import Segment, Transcript
+from stt_ru.transcriber import Recognizer, Segment, Transcript
 from tests.conftest import FakeRecognizer
 
 STEREO = Transcript(
@@ -279,3 +282,134 @@ def test_mono_with_channels_in_the_manifest_warns() -> None:
 def test_no_samples_is_an_empty_report() -> None:
     report = evaluate(FakeRecognizer({}), [])
     assert (report.files, report.failed, report.wer, report.speed) == (0, 0, None, None)
+
+
+def lying(answer: object) -> Recognizer:
+    """A recogniser whose ``transcribe`` calls ``answer`` or gives it back."""
+
+    class Liar:
+        name = "liar"
+
+        def transcribe(self, path: str | Path) -> Transcript:
+            return answer() if callable(answer) else answer  # type: ignore[return-value]  # a lie
+
+    return Liar()
+
+
+def raising(error: BaseException) -> Callable[[], Transcript]:
+    def fail() -> Transcript:
+        raise error
+
+    return fail
+
+
+class Unspeakable(Exception):  # noqa: N818 - its message cannot be had
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (raising(SystemExit("нет ключа")), "SystemExit: нет ключа"),
+        (raising(KeyboardInterrupt()), "KeyboardInterrupt"),
+        (raising(GeneratorExit()), "GeneratorExit"),
+        (raising(Unspeakable()), "Unspeakable"),
+        (lambda: Transcript.from_text(None), "Segment.text: нужна строка, а не None"),  # type: ignore[arg-type]
+        (lambda: Transcript(segments=None), "Transcript.segments: нужен список"),  # type: ignore[arg-type]
+        (lambda: Transcript(segments=["да"]), "нужны значения Segment"),  # type: ignore[list-item]
+        (lambda: Transcript(segments=(), channel_map=()), "channel_map: пуст"),
+        (lambda: Transcript(segments=(), warnings="слово"), "Transcript.warnings: нужен список"),
+        (lambda: Transcript.from_text("да", -5.0), "duration: нужны секунды"),
+        (lambda: Transcript.from_text("да", float("nan")), "duration: нужны секунды"),
+        (lambda: Transcript.from_text("да", float("inf")), "duration: нужны секунды"),
+        (lambda: Transcript.from_text("да", 10**400), "duration: нужны секунды"),
+        (lambda: Transcript.from_text("да", "3"), "duration: нужны секунды"),  # type: ignore[arg-type]
+        (lambda: Transcript(segments=(), seconds=float("nan")), "seconds: нужны секунды"),
+        (None, "вернул NoneType, а нужен Transcript"),
+    ],
+)
+def test_a_recogniser_that_misbehaves_fails_its_row_alone(answer: object, message: str) -> None:
+    (result,) = evaluate(lying(answer), [Sample("a.wav", "да")]).results
+    assert result.error is not None
+    assert message in result.error
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    transcript = Transcript.from_text("да", np.float32(1.5))  # type: ignore[arg-type]  # as users do
+    assert type(transcript.duration) is float
+    assert evaluate(lying(transcript), [Sample("a.wav", "да")]).audio_s == 1.5
+
+
+def made(**attributes: object) -> Callable[[], Recognizer]:
+    """A factory of an object with the attributes; ``transcribe`` and ``name`` unless given."""
+    attributes = {"name": "n", "transcribe": lambda path: Transcript.from_text("да"), **attributes}
+
+    def make() -> Recognizer:
+        return SimpleNamespace(**{k: v for k, v in attributes.items() if v is not ...})
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("factory", "message"),
+    [
+        (lambda: None, "NoneType – не распознаватель"),
+        (lambda: FakeRecognizer, "не распознаватель"),
+        (made(transcribe=...), "не распознаватель"),
+        (made(name=...), "name: нужна непустая строка, а не None"),
+        (made(name=5), "name: нужна непустая строка, а не 5"),
+        (made(concurrency=0), "concurrency: нужно целое число не меньше 1"),
+        (made(concurrency="много"), "concurrency: нужно целое число не меньше 1"),
+        (made(settings=[1]), "settings: нужен словарь"),
+        (made(warnings="слово"), "warnings: нужен список строк"),
+        (made(warnings=[1]), "warnings: нужны строки, а не 1"),
+        (raising(SystemExit(0)), "SystemExit: 0"),
+        (raising(KeyboardInterrupt()), "KeyboardInterrupt"),
+    ],
+)
+def test_what_is_no_recogniser_is_not_loaded_and_the_rest_go_on(
+    factory: Callable[[], Recognizer], message: str
+) -> None:
+    sources = [ModelSource("bad", "bad", factory), ModelSource("good", "good", made())]
+    bad, good = evaluate_models(sources, [Sample("a.wav", "да")])
+    assert bad.error is not None
+    assert message in bad.error
+    assert (good.error, good.wer) == (None, 0.0)
+
+
+def test_python_users_are_told_the_same() -> None:
+    with pytest.raises(UsageError, match="не распознаватель"):
+        evaluate(object(), [])  # type: ignore[arg-type]  # the mistake in question
+    with pytest.raises(UsageError, match="concurrency = 0"):
+        evaluate(FakeRecognizer({}), [], concurrency=0)
+
+
+def test_samples_may_come_from_a_generator() -> None:
+    samples = (Sample("a.wav", "да") for _ in range(2))
+    report = evaluate(FakeRecognizer({"a.wav": "да"}), samples)  # type: ignore[arg-type]  # as users do
+    assert report.files == 2
+
+
+def test_a_recogniser_that_changes_the_folder_hurts_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.wav", "b.wav"):
+        (tmp_path / name).touch()
+
+    class Wanderer(FakeRecognizer):
+        def transcribe(self, path: str | Path) -> Transcript:
+            assert Path(path).exists()
+            os.chdir("/")
+            return super().transcribe(path)
+
+    recognizer = Wanderer({"a.wav": "да", "b.wav": "да"})
+    assert evaluate(recognizer, [Sample("a.wav", "да"), Sample("b.wav", "да")]).failed == 0
+
+
+def test_settings_cannot_pass_for_another_model() -> None:
+    recognizer = FakeRecognizer({"a.wav": "да"})
+    recognizer.settings = {"model": "чужая", "a|b": "c"}
+    signature = str(evaluate(recognizer, [Sample("a.wav", "да")]).signature)
+    assert signature.startswith("model:fake|a%7Cb:c|")

@@ -42,6 +42,7 @@ Waveform: TypeAlias = NDArray[np.float32]
 Frames: TypeAlias = NDArray[np.float32]
 """Samples as decoders give them, shape ``(n_samples, n_channels)``, of any size."""
 
+MAX_CHANNELS = 64  # of microphone arrays; beyond it a header is damaged
 MIN_SAMPLE_RATE = 4_000
 MAX_SAMPLE_RATE = 768_000  # the highest that recorders offer; beyond it a header is damaged
 
@@ -153,6 +154,11 @@ class AudioReader:
                 raise AudioError(
                     f"частота дискретизации по заголовку {self.native_sample_rate} Гц, а бывает от "
                     f"{MIN_SAMPLE_RATE} до {MAX_SAMPLE_RATE}: заголовок испорчен"
+                )
+            if self.channels > MAX_CHANNELS:
+                raise AudioError(
+                    f"каналов по заголовку {self.channels}, а бывает до {MAX_CHANNELS}: "
+                    "заголовок испорчен"
                 )
             self._open_files = on_failure.pop_all()
         self._frames = 0

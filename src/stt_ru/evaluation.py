@@ -6,12 +6,14 @@ import logging
 import queue
 import threading
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Protocol
 
 from stt_ru.background import call_in_background
-from stt_ru.errors import SttRuError
+from stt_ru.errors import ModelLoadError, SttRuError, UsageError
 from stt_ru.manifest import Sample, load_manifest
 from stt_ru.normalize import NORMALIZER, has_digits, has_mixed_scripts, normalize
 from stt_ru.report.table import format_table
@@ -20,7 +22,7 @@ from stt_ru.scoring import EDIT_SPLIT, EditCounts, score_texts
 from stt_ru.transcriber import Recognizer, Transcript
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
 __all__ = [
@@ -122,13 +124,9 @@ def evaluate_models(
     for source in sources:
         listener.loading(source.label)
         try:
-            recognizer = call_in_background(source.load)
+            recognizer = call_in_background(partial(_load, source))
         except SttRuError as error:
             yield _not_loaded(source, samples, str(error))
-            continue
-        except Exception as error:
-            logger.debug("model %s did not load", source.name, exc_info=True)
-            yield _not_loaded(source, samples, _sentence(error))
             continue
         yield evaluate(
             recognizer,
@@ -162,12 +160,19 @@ def evaluate(
 
     Returns:
         A report with a result a sample, in their order.
+
+    Raises:
+        UsageError: If the recogniser or ``concurrency`` is not what it should be.
     """
     listener = progress or _Silent()
+    samples = list(samples)
+    _check_recognizer(recognizer)
+    if concurrency is not None and not _is_count(concurrency):
+        raise UsageError(f"concurrency = {concurrency!r}: нужно целое число не меньше 1")
     label = label or str(getattr(recognizer, "label", recognizer.name))
     recordings = _recordings(samples)
     references = [normalize(sample.text) for sample in samples]
-    threads = concurrency or int(getattr(recognizer, "concurrency", 1))
+    threads: int = concurrency or getattr(recognizer, "concurrency", 1)
     results: list[FileResult | None] = [None] * len(samples)
     warnings: list[str] = []
     words = EditCounts()
@@ -225,6 +230,55 @@ def evaluate(
     )
 
 
+def _load(source: ModelSource) -> Recognizer:
+    """The model, checked; whatever its code raises is a `SttRuError`.
+
+    It runs in a thread of its own, where no Ctrl+C of the user's arrives: also an exception that
+    would end the program is the model's own, e.g. the `SystemExit` of a library.
+    """
+    try:
+        recognizer = source.load()
+    except SttRuError:
+        raise
+    except BaseException as error:
+        logger.debug("model %s did not load", source.name, exc_info=True)
+        raise ModelLoadError(_sentence(error)) from error
+    _check_recognizer(recognizer)
+    return recognizer
+
+
+def _check_recognizer(recognizer: object) -> None:
+    """Refuse an object that cannot be evaluated, before its recordings fail one by one.
+
+    Raises:
+        UsageError: Saying what is wrong with it.
+    """
+    kind = type(recognizer).__name__
+    try:
+        name = getattr(recognizer, "name", None)
+        concurrency = getattr(recognizer, "concurrency", 1)
+        settings = getattr(recognizer, "settings", {})
+        warnings = getattr(recognizer, "warnings", ())
+    except Exception as error:
+        raise UsageError(f"{kind}: {_sentence(error)}") from error
+    if isinstance(recognizer, type) or not callable(getattr(recognizer, "transcribe", None)):
+        raise UsageError(f"{kind} – не распознаватель: нужен объект с name и transcribe(path)")
+    if not isinstance(name, str) or not name:
+        raise UsageError(f"{kind}.name: нужна непустая строка, а не {name!r}")
+    if not _is_count(concurrency):
+        raise UsageError(f"{kind}.concurrency: нужно целое число не меньше 1, а не {concurrency!r}")
+    if not isinstance(settings, Mapping):
+        raise UsageError(f"{kind}.settings: нужен словарь, а не {settings!r}")
+    if isinstance(warnings, str) or not isinstance(warnings, Sequence):
+        raise UsageError(f"{kind}.warnings: нужен список строк, а не {warnings!r}")
+    if strange := [warning for warning in warnings if not isinstance(warning, str)]:
+        raise UsageError(f"{kind}.warnings: нужны строки, а не {strange[0]!r}")
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
 @dataclass(frozen=True, slots=True)
 class _Recording:
     """One audio file, the manifest rows about it, and its size in bytes."""
@@ -252,8 +306,9 @@ def _recordings(samples: Sequence[Sample]) -> list[_Recording]:
         if file is None:
             file = files[sample.path] = _file(sample.path)
         rows_of.setdefault(file[0], []).append(row)
+    # Absolute: a recogniser may change the current folder.
     return [
-        _Recording(samples[rows[0]].path, rows, files[samples[rows[0]].path][1])
+        _Recording(samples[rows[0]].path.absolute(), rows, files[samples[rows[0]].path][1])
         for rows in rows_of.values()
     ]
 
@@ -318,7 +373,7 @@ def _transcribe(recognizer: Recognizer, recording: _Recording) -> _Outcome:
             error = f"{recognizer.name}.transcribe вернул {kind}, а нужен Transcript"
     except SttRuError as failure:
         error = str(failure)
-    except Exception as failure:
+    except BaseException as failure:  # as in _load; the outcome of a dead thread would never come
         logger.debug("%s failed", recording.path, exc_info=True)
         error = _sentence(failure)
     return _Outcome(recording, transcript, error, time.perf_counter() - started)
@@ -382,7 +437,7 @@ def _signature(recognizer: Recognizer, samples: Sequence[Sample]) -> Signature:
     return Signature(
         {
             "model": recognizer.name,
-            **{str(name): str(value) for name, value in settings.items()},
+            **{str(key): str(value) for key, value in settings.items() if key != "model"},
             "norm": NORMALIZER,
             "split": EDIT_SPLIT,
             "empty": "insertions",
@@ -398,5 +453,8 @@ def _not_loaded(source: ModelSource, samples: Sequence[Sample], error: str) -> M
 
 
 def _sentence(error: BaseException) -> str:
-    text = " ".join(str(error).split())
+    try:
+        text = " ".join(str(error).split())
+    except Exception:  # noqa: BLE001 - a foreign __str__
+        text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

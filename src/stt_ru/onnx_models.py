@@ -134,6 +134,15 @@ def providers_for(device: str) -> list[str]:
     return [provider] if provider == cpu else [provider, cpu]
 
 
+def _check_providers(providers: Sequence[str]) -> None:
+    available = onnxruntime.get_available_providers()
+    if not providers or set(providers) - set(available):
+        raise UsageError(
+            f"провайдеры ONNX Runtime {list(providers)}: в установленном onnxruntime есть "
+            f"{', '.join(available)}"
+        )
+
+
 def session_options(intra_op_threads: int) -> onnxruntime.SessionOptions:
     """Options for a session that shares the processor with others.
 
@@ -168,6 +177,7 @@ def load_model(
         ModelLoadError: If its files are absent, incomplete or broken, with what to do.
     """
     check_model_name(name, has_folder=folder is not None)
+    _check_providers(providers)
     asr_name = name
     is_embedded = name == EMBEDDED_MODEL and folder is None
     if name == EMBEDDED_MODEL:
@@ -209,7 +219,7 @@ def load_model(
         adapter=adapter,
         weights=_digest(model_files.values()),
         quantization="int8" if is_embedded else quantization,
-        provider=providers[0],
+        provider=_provider(adapter.asr) or providers[0],
         warnings=tuple(warnings),
     )
 
@@ -258,6 +268,15 @@ def vad_advice() -> str:
         f"положите файл {VAD_FILE} (репозиторий istupakov/silero-vad-onnx на Hugging Face) "
         "в каталог и укажите --vad-dir КАТАЛОГ"
     )
+
+
+def _provider(model: object) -> str | None:
+    """The provider that the model's sessions really run on; None when it has none."""
+    for session in vars(model).values():
+        if isinstance(session, onnxruntime.InferenceSession):
+            provider: str = session.get_providers()[0]
+            return provider
+    return None
 
 
 def _embedded_folder() -> Path:

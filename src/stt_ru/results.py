@@ -79,7 +79,7 @@ class Signature:
     fields: Mapping[str, str]
 
     def __str__(self) -> str:
-        return "|".join(f"{name}:{_escape(value)}" for name, value in self.fields.items())
+        return "|".join(f"{_escape(name)}:{_escape(value)}" for name, value in self.fields.items())
 
     @classmethod
     def parse(cls, text: str) -> Signature:

@@ -240,7 +240,7 @@ class VadSegmenter:
                 carried_from = start - self.LEAD_IN
             break
         if not carried_in_speech:
-            # On the VAD's own grid it says of the next window what it would have said without a cut.
+            # On its own grid the VAD says of the next window what it would have said without a cut.
             carried_from = max(carried_from // _VAD_STEP, -(-silence_from // _VAD_STEP)) * _VAD_STEP
         self._starts_in_speech = carried_in_speech
         self._buffer.drop(carried_from)

@@ -7,6 +7,7 @@ import os
 import re
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,7 +41,7 @@ from stt_ru.segmentation import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
 DEFAULT_MODEL: Final = "gigaam-v3-e2e-rnnt"
 
@@ -67,6 +68,13 @@ class Segment:
     end: float
     text: str
     channel: int = 0
+
+    def __post_init__(self) -> None:
+        text: object = self.text
+        if not isinstance(text, str):
+            raise UsageError(f"Segment.text: нужна строка, а не {text!r}")
+        object.__setattr__(self, "start", _seconds("start", self.start))
+        object.__setattr__(self, "end", _seconds("end", self.end))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,10 +105,27 @@ class Transcript:
     warnings: Sequence[str] = ()
     from_cache: bool = False
 
+    def __post_init__(self) -> None:
+        for name in ("duration", "seconds"):
+            value: object = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, _seconds(name, value))
+        for name, kind in (("segments", Segment), ("channel_map", int), ("warnings", str)):
+            values: object = getattr(self, name)
+            if isinstance(values, str) or not isinstance(values, Sequence):
+                raise UsageError(f"Transcript.{name}: нужен список, а не {values!r}")
+            if strange := [value for value in values if not isinstance(value, kind)]:
+                raise UsageError(
+                    f"Transcript.{name}: нужны значения {kind.__name__}, а не {strange[0]!r}"
+                )
+        if not self.channel_map:
+            raise UsageError("Transcript.channel_map: пуст, а каналов хотя бы один")
+
     @classmethod
     def from_text(cls, text: str, duration: float | None = None) -> Transcript:
         """The transcript of a recogniser that knows only the text of the whole recording."""
-        return cls(segments=(Segment(0.0, duration or 0.0, text),), duration=duration)
+        end_s = 0.0 if duration is None else _seconds("duration", duration)
+        return cls(segments=(Segment(0.0, end_s, text),), duration=duration)
 
     @property
     def text(self) -> str:
@@ -124,6 +149,17 @@ class Transcript:
             )
         track = self.channel_map[channel]
         return _joined([segment for segment in self.segments if segment.channel == track])
+
+
+def _seconds(name: str, value: object) -> float:
+    """The value as seconds: NumPy's numbers too, but nothing that is no length of time."""
+    try:
+        seconds = float(value)  # type: ignore[arg-type]  # what is no number is refused
+    except (TypeError, ValueError, OverflowError):
+        seconds = math.nan
+    if isinstance(value, str | bool) or not 0 <= seconds < math.inf:
+        raise UsageError(f"{name}: нужны секунды, число от 0, а не {value!r}")
+    return seconds
 
 
 class Recognizer(Protocol):

@@ -86,7 +86,7 @@ def user_factory(name: str) -> Callable[[], Any]:
             module = importlib.import_module(module_name)
     except UsageError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UsageError(
             f"-m {name}: модуль {module_name} не загрузился: {type(error).__name__}: {error}"
         ) from error
@@ -98,10 +98,12 @@ def user_factory(name: str) -> Callable[[], Any]:
 
 
 def _module_from_file(path: Path) -> Any:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    # A name of its own: a user's json.py must not stand in for the library's module.
+    name = f"stt_ru_user_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None or not path.is_file():
         raise UsageError(f"-m: нет файла {path}")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
+    sys.modules[name] = module
     spec.loader.exec_module(module)
     return module

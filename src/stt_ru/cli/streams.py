@@ -47,6 +47,8 @@ def print_answer(text: str) -> None:
     except OSError as error:
         _silence(sys.stdout)
         raise ReportError(f"вывод не записан: {reason(error)}") from error
+    except ValueError as error:  # somebody has closed it
+        raise ReportError("вывод не записан: поток закрыт") from error
 
 
 def print_message(text: str) -> None:
@@ -54,7 +56,7 @@ def print_message(text: str) -> None:
     try:
         sys.stderr.write(text + "\n")
         sys.stderr.flush()
-    except OSError:
+    except (OSError, ValueError):
         _silence(sys.stderr)
 
 
@@ -63,7 +65,7 @@ def flush_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except OSError:
+        except (OSError, ValueError):
             _silence(stream)
 
 

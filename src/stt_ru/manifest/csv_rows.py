@@ -7,6 +7,7 @@ Not the csv module: it has no line for an unclosed quote and lets it swallow row
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from stt_ru.manifest.files import LINE_END
@@ -144,7 +145,7 @@ def _columns(header: list[str]) -> _Columns | str:
     while names and not names[-1]:
         names.pop()  # left by delimiters at the end of the line
     folded = [name.casefold() for name in names]
-    twice = sorted({name for name in folded if folded.count(name) > 1})
+    twice = sorted(name for name, times in Counter(folded).items() if times > 1)
     if twice:
         which = ", ".join(quoted(name) if name else "без имени" for name in twice)
         return f"колонка повторяется: {which} (регистр и пробелы по краям не различаются)"

@@ -98,7 +98,7 @@ class _Encoding(NamedTuple):
 
 def _certain_encoding(data: bytes) -> _Encoding | None:
     """What the file is instead of UTF-8, by its first bytes and its zeros."""
-    if data.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
+    if data.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"\x1f\x8b")):
         return _Encoding(
             "это книга Excel или архив, а не текст: сохраните таблицу как «CSV UTF-8»", None
         )

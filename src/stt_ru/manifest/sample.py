@@ -28,7 +28,7 @@ class Sample:
             resolved: samples of one recording have equal ``path.resolve()``.
 
     Raises:
-        UsageError: If ``text`` is not a string or ``channel`` is not a whole number from 0.
+        UsageError: If ``audio`` or ``text`` is not a string or ``channel`` not a number from 0.
 
     Example:
         >>> Sample("calls/a.wav", "алло", 0).path.name
@@ -42,10 +42,16 @@ class Sample:
     path: Path = _FROM_AUDIO
 
     def __post_init__(self) -> None:
-        if not isinstance(self.audio, str):  # a Path is natural in Python; reports need a string
-            object.__setattr__(self, "audio", os.fspath(self.audio))
+        audio: object = self.audio
+        if isinstance(audio, os.PathLike):  # natural in Python; reports need a string
+            audio = os.fspath(audio)
+        if not isinstance(audio, str) or not audio:
+            raise UsageError(f"audio: нужна непустая строка или Path, а не {audio!r}")
+        object.__setattr__(self, "audio", audio)
         if self.path is _FROM_AUDIO:
             object.__setattr__(self, "path", Path(self.audio))
+        elif not isinstance(self.path, Path):
+            object.__setattr__(self, "path", Path(self.path))
         text: object = self.text
         if not isinstance(text, str):
             raise UsageError(f"{self.audio}: text: нужна строка, а не {text!r}")
