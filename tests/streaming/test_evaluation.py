@@ -371,3 +371,30 @@ def test_words_that_are_not_in_time_are_refused(
 ) -> None:
     with pytest.raises(UsageError, match=message):
         timed_transcription(["раз", "два"], times)
+
+
+@PATIENT
+@given(chunk_lists)
+def test_stability_is_that_of_comparing_whole_texts(
+    chunks: list[tuple[int, list[str], int]],
+) -> None:
+    cutoffs, inputs = spoken(2.0)
+    outputs = history(chunks)
+    results = evaluate_streaming(truth_of(["а"]), np.zeros(0), cutoffs, inputs, outputs)
+    texts: list[list[str]] = []
+    for number in range(len(outputs) - 1):
+        if outputs[number + 1].put_timestamp - outputs[number].put_timestamp > 0.001 or (
+            outputs[number + 1].data is Signal.FINISH
+        ):
+            joined = TranscriptionChunk.join(outputs[: number + 1])
+            texts.append(normalize(joined).split())
+    unstable = revisions = 0
+    for before, after in zip([[], *texts], texts, strict=False):
+        same = 0
+        while same < min(len(before), len(after)) and before[same] == after[same]:
+            same += 1
+        unstable += len(before) - same
+        revisions += len(before) > same
+    figures = stream_figures(results)
+    assert (figures.unstable_words, figures.revisions) == (unstable, revisions)
+    assert figures.shown_words == (len(texts[-1]) if texts else 0)

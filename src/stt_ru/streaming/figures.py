@@ -213,25 +213,29 @@ def _stability(
 ) -> _Stability:
     """Prefix form: of each partial, the words beyond what it has in common with the next one."""
     text = PartialText()
+    shown: list[str] = []
     emitted: list[EmittedWord] = []
     first_text_s: float | None = None
     unstable = revisions = 0
     known = 0
     for number, alignment in zip(changes, alignments, strict=True):
-        before = list(text.words)
+        same = len(shown)  # words at the beginning that are known not to have changed
         for chunk in itertools.islice(outputs, known, number + 1):
             if isinstance(chunk.data, TranscriptionChunk):
-                text.apply(chunk.data)
+                same = min(same, text.apply(chunk.data))
         known = number + 1
-        if before == text.words:
+        old, new = shown[same:], text.words[same:]
+        if old == new:
             continue
-        same = common_prefix(before, text.words)
-        unstable += len(before) - same
-        revisions += len(before) > same
+        same_in_tail = common_prefix(old, new)
+        revised = len(old) - same_in_tail
+        unstable += revised
+        revisions += revised > 0
         at_s = alignment.at_time - origin
-        del emitted[same:]
+        shown[same:] = new
+        del emitted[same + same_in_tail :]
         word = EmittedWord(at_s, alignment.audio_seconds_sent)
-        emitted += [word] * (len(text.words) - same)
-        if first_text_s is None and text.words:
+        emitted += [word] * (len(shown) - len(emitted))
+        if first_text_s is None and shown:
             first_text_s = at_s
     return _Stability(first_text_s, unstable, revisions, emitted)
