@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from stt_ru.equivalence import FILLERS, Rules
+from stt_ru.report.content import make_content, render
+from stt_ru.report.json_report import SCHEMA_VERSION
+from stt_ru.results import FileResult, ModelReport
+from stt_ru.scoring import score_texts
+from tests.conftest import GOLDEN, ROOT
+from tests.report.test_json_report import NOT_LOADED, NOW
+
+SCHEMA = json.loads((ROOT / "docs" / "report.schema.json").read_text(encoding="utf-8"))
+
+
+def full_report() -> Any:
+    """A report in which every field has a value."""
+    rows = [
+        FileResult(
+            audio=str(n),
+            reference="да нет",
+            hypothesis=text,
+            score=score_texts("да нет", text),
+            duration=1.0,
+            seconds=0.1,
+        )
+        for n, text in enumerate(["да", "да нет", "нет да", "да нет", "ну", "да"])
+    ]
+    models = [ModelReport(model=name, label=name, rows=6, results=rows) for name in ("a", "b")]
+    content = make_content(
+        [*models, NOT_LOADED],
+        manifest="eval.csv",
+        folder=None,
+        created_at=NOW,
+        rules=Rules(fillers=FILLERS),
+    )
+    return json.loads("".join(render(content, GOLDEN / "x.json")))
+
+
+def test_reports_follow_the_schema() -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    validator = jsonschema.Draft202012Validator(SCHEMA)
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    golden = json.loads((GOLDEN / "report.json").read_text(encoding="utf-8"))
+    for report in (golden, full_report()):
+        assert [error.message for error in validator.iter_errors(report)] == []
+    golden["models"][0]["results"][0]["words"] = -1
+    assert list(validator.iter_errors(golden))
+
+
+def test_the_schema_names_every_field_and_no_other() -> None:
+    report = full_report()
+    assert SCHEMA["properties"]["schema_version"] == {"const": SCHEMA_VERSION}
+    assert set(SCHEMA["properties"]) == set(report)
+    model = SCHEMA["properties"]["models"]["items"]
+    assert set(model["properties"]) == set(report["models"][0])
+    row = model["properties"]["results"]["items"]
+    assert set(row["properties"]) == set(report["models"][0]["results"][0])
+    statistics = SCHEMA["properties"]["statistics"]["oneOf"][1]
+    assert set(statistics["properties"]) == set(report["statistics"])
+    pair = statistics["properties"]["comparisons"]["items"]
+    assert set(pair["properties"]) == set(report["statistics"]["comparisons"][0])
+    spelling = model["properties"]["spelling"]["oneOf"][1]
+    assert set(spelling["properties"]) == set(report["models"][0]["spelling"])
