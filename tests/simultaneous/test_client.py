@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -201,3 +202,36 @@ def test_the_command_runs_an_agent_against_a_server(tmp_path: Path) -> None:
         ["WER", "0.000"],
         ["AL", "1.375"],
     ]
+
+
+def test_many_clients_at_once_see_nothing_of_one_another() -> None:
+    data = TextDataset(["а б в г д е ж з"] * 2, ["раз"] * 2)
+    store = SessionStore(Corpus(data), SETTINGS)
+    wrong: list[str] = []
+
+    def work(number: int, port: int) -> None:
+        with RemoteSession("127.0.0.1", port) as session:
+            for index in (0, 1):
+                heard = []
+                while (word := session.read(index)["segment"]) != "</s>":
+                    heard.append(word)
+                    session.write(index, f"{number}-{index}-{word}")
+                session.write(index, "</s>")
+                kept = session.result(index)
+                expected = " ".join(f"{number}-{index}-{word}" for word in "абвгдежз")
+                if heard != list("абвгдежз") or kept["prediction"] != expected:
+                    wrong.append(f"{number}: {heard} {kept}")
+                if kept["delays"] != list(range(1, 9)):
+                    wrong.append(f"{number}: {kept['delays']}")
+            done.append(session.result()["finished"])
+
+    done: list[int] = []
+    with running(store) as server:
+        threads = [threading.Thread(target=work, args=(n, server.port)) for n in range(20)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(120)
+
+    assert wrong == []
+    assert done == [2] * 20
