@@ -1,27 +1,29 @@
 """A manifest of 100,000 rows scored, noted and written: seconds and memory of each step.
 
+The steps: the manifest loaded; all rows recognised (see below) and scored; what every command does
+with its reports: intervals, spelling, table, notes, the JSON file.
+
 The recogniser is a dictionary, so that what is measured is this package's own work. Memory is the
 growth of the process over the step's beginning; that of writing is what the report itself needs.
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import resource
 import sys
 import tempfile
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench_scoring import texts
 from measuring import emit, parser, run_child, summary
 
-from stt_ru.evaluation import evaluate, format_table, load_manifest
-from stt_ru.report.files import write_report
-from stt_ru.report.json_report import json_report
-from stt_ru.report.notes import notes
+from stt_ru.cli.outcome import print_and_save
+from stt_ru.evaluation import evaluate, load_manifest
 from stt_ru.transcriber import Transcript
 
 if TYPE_CHECKING:
@@ -76,16 +78,15 @@ def steps(rows: int, folder: Path) -> dict[str, Any]:
     taken = Steps()
     samples = taken.take("manifest", lambda: load_manifest(manifest))
     report = taken.take("evaluate", lambda: evaluate(parrot, samples))
-    taken.take("table", lambda: format_table([report]))
-    found = taken.take("notes", lambda: notes([report]))
     target = folder / "report.json"
-    pieces = json_report([report], manifest=str(manifest), created_at=datetime.now(UTC))
-    taken.take("write", lambda: write_report(target, pieces))
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        taken.take(
+            "report", lambda: print_and_save([report], [], manifest=str(manifest), output=target)
+        )
     return {
         **taken.figures,
         "rows": rows,
         "wer": round(report.wer or 0.0, 4),
-        "notes": len(found),
         "report_mb": round(target.stat().st_size / 1e6, 1),
         "peak_mb": round(_peak_mb(), 1),
     }
