@@ -53,6 +53,12 @@ def test_a_history_is_evaluated_later_without_audio_and_model(tmp_path: Path) ->
     assert again.compute_s == 0.25
 
 
+def test_a_history_of_the_first_schema_is_still_read() -> None:
+    folder = Path(__file__).parents[2] / "fixtures" / "streaming"
+    figures = stream_figures(load_history(folder / "history-v1.json").evaluate())
+    assert [round(word.final_s, 6) for word in figures.latencies] == [0.2, 1.0, 0.5]
+
+
 @PATIENT
 @given(
     st.lists(st.tuples(st.floats(0, 10), st.text(max_size=5), st.integers(0, 3)), max_size=6),
