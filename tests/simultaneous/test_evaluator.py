@@ -246,6 +246,26 @@ def test_the_folder_holds_scores_metrics_and_settings(tmp_path: Path) -> None:
     assert row["delays"] == [2, 2]
 
 
+class SpoilsTheFolder(WaitK):
+    """Puts a folder where the scores are to be written."""
+
+    folder: Path
+
+    def policy(self, states: AgentStates | None = None) -> Action:
+        (self.folder / "scores.tsv").mkdir(exist_ok=True)
+        return super().policy(states)
+
+
+def test_scores_that_cannot_be_written_are_not_lost(tmp_path: Path) -> None:
+    agent = SpoilsTheFolder()
+    agent.folder = tmp_path
+    run = evaluator(output=tmp_path)
+    scores = run(agent)
+
+    assert [score.value for score in scores.all] == [0, 2.5]
+    assert "scores.tsv не записан" in str(run.unsaved)
+
+
 class Echo(SpeechToSpeechAgent):
     def policy(self, states: AgentStates | None = None) -> Action:
         if not self.states.source_finished:

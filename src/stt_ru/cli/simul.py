@@ -591,7 +591,13 @@ def _run_local(
         how = "; продолжить: та же команда с --continue-unfinished" if options.output else ""
         print_message(f"Прервано: готово примеров {done} из {len(evaluator.indices)}{how}")
         return interruption.exit_code
-    return print_scores(scores, evaluator.instances, notices, options.output)
+    code = print_scores(scores, evaluator.instances, notices)
+    if evaluator.unsaved is not None:
+        print_message(f"Ошибка: {evaluator.unsaved}")
+        return 1
+    if options.output is not None:
+        print_message(f"Прогон записан: {options.output}")
+    return code
 
 
 def _dataset(options: Namespace, notices: list[str]) -> Dataset:
@@ -682,9 +688,11 @@ def _score_only(options: Namespace) -> int:
     latency = make_latency_scorers(options.latency_metrics, scorer_options)
     quality = make_quality_scorers(options.quality_metrics, scorer_options)
     scores = score_log(records, quality, latency)
+    code = print_scores(scores, records, _take_notices())
     if folder is not None:
         RunFolder(folder).write_scores(scores, records)
-    return print_scores(scores, records, _take_notices(), folder)
+        print_message(f"Прогон записан: {folder}")
+    return code
 
 
 def _run_remote(
@@ -737,7 +745,6 @@ def print_scores(
     scores: Scores,
     instances: dict[int, InstanceRecord],
     notices: Sequence[str],
-    output: Path | None,
 ) -> int:
     """Print the table, and after it all that is to be known beside it; the exit code."""
     from stt_ru.simultaneous.scorers.scoring import skipped_sentences
@@ -762,8 +769,6 @@ def print_scores(
                 print_message(f"Внимание: {sentence}")
         if score.signature:
             print_message(f"{score.name}: {score.signature}")
-    if output is not None:
-        print_message(f"Прогон записан: {output}")
     return 1 if failed or broken else 0
 
 

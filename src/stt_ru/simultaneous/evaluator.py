@@ -141,6 +141,7 @@ class SentenceLevelEvaluator:
 
     Attributes:
         instances: What was done so far, by index.
+        unsaved: Why the scores could not be written; None when they were, or need not be.
 
     Raises:
         UsageError: If the options do not fit the data.
@@ -162,6 +163,7 @@ class SentenceLevelEvaluator:
         self.quality_scorers = quality_scorers
         self.latency_scorers = latency_scorers
         self.instances: dict[int, InstanceRecord] = {}
+        self.unsaved: ReportError | None = None
         self._clock = clock or WallClock()
         self.indices = index_range(len(dataloader), args.start_index, args.end_index)
         self.segment_size = segment_size_for(dataloader.source_type, args.source_segment_size)
@@ -177,7 +179,7 @@ class SentenceLevelEvaluator:
 
         Raises:
             UsageError: If the agent reads or writes something else than is there.
-            ReportError: If the run's folder cannot be written.
+            ReportError: If the log of instances cannot be written.
         """
         target_type = check_agent(agent, self.dataset.source_type, self.options.target_type)
         folder = None
@@ -198,7 +200,10 @@ class SentenceLevelEvaluator:
         self.instances = {index: self.instances[index] for index in self.indices}
         scores = self.score()
         if folder is not None:
-            folder.write_scores(scores, self.instances)
+            try:
+                folder.write_scores(scores, self.instances)
+            except ReportError as error:  # the scores are there, and worth more than the file
+                self.unsaved = error
         return scores
 
     def score(self) -> Scores:

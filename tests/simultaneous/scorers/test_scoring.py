@@ -251,6 +251,21 @@ def test_a_users_measure_gets_the_instances_that_have_delays() -> None:
     assert score.by_instance == {1: 1}
 
 
+class NeedsTwo:
+    def __call__(self, instances: Mapping[int, Any]) -> float:
+        if len(instances) < 2:
+            raise ValueError("a spread takes two")
+        return 5.0
+
+
+def test_a_users_measure_of_the_whole_need_not_have_a_figure_of_one() -> None:
+    (score,) = score_instances(
+        {0: GOOD, 1: GOOD}, {}, {"SPREAD": NeedsTwo()}, source_type="speech"
+    ).latency
+
+    assert (score.value, score.error, dict(score.by_instance)) == (5, None, {})
+
+
 class Broken:
     def __call__(self, instances: Mapping[int, Any]) -> float:
         return 1 / 0

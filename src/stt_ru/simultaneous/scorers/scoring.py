@@ -226,9 +226,9 @@ def _score(
     error = None
     try:
         if counted:
+            value = _checked(scorer(counted), name)
             if is_latency or hasattr(scorer, "score_instance"):
                 by_instance = _figures(name, scorer, counted)
-            value = _checked(scorer(counted), name)
     except SttRuError as failure:
         error, value = f"{name}: {failure}", None
     except Exception as failure:
@@ -259,11 +259,18 @@ def _why_not(scorer: Any, instance: InstanceRecord, *, is_latency: bool) -> str 
 
 
 def _figures(name: str, scorer: Any, instances: Mapping[int, InstanceRecord]) -> dict[int, float]:
-    is_single = hasattr(scorer, "score_instance") and _is_ours(scorer)
+    """The figure of each instance; a user's measure may have none of one instance alone."""
     figures: dict[int, float] = {}
+    is_ours = hasattr(scorer, "score_instance") and _is_ours(scorer)
     for index, instance in instances.items():
-        figure = scorer.score_instance(instance) if is_single else scorer({index: instance})
-        figure = _checked(figure, name)
+        if is_ours:
+            figure = _checked(scorer.score_instance(instance), name)
+        else:
+            try:
+                figure = _checked(scorer({index: instance}), name)
+            except Exception as error:  # noqa: BLE001 - the figure of the whole decides
+                logger.debug("scorer %s has no figure of instance %d: %r", name, index, error)
+                continue
         if figure is not None:
             figures[index] = figure
     return figures
