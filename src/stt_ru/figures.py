@@ -37,6 +37,15 @@ class Words:
 _WORD = re.compile(r"[^\W_]+")
 
 
+def visible(text: str) -> str:
+    """The text composed (NFC), without invisible characters, stress and other combining marks."""
+    if text.isascii():
+        return text
+    shown = "".join(sign for sign in text if unicodedata.category(sign) != "Cf")
+    composed = unicodedata.normalize("NFC", shown)
+    return "".join(sign for sign in composed if unicodedata.category(sign)[0] != "M")
+
+
 def split_words(text: str) -> Words:
     """Cut a text into its normalised words and the signs between.
 
@@ -47,9 +56,9 @@ def split_words(text: str) -> Words:
         ('', ' ', ',', ' %!')
     """
     words = tuple(normalize(text).split())
-    clean = unicodedata.normalize("NFC", text).lower().replace("ё", "е")
+    clean = visible(text).lower().replace("ё", "е")
     found = list(_WORD.finditer(clean))
-    if [match[0] for match in found] != list(words):  # stress marks, soft hyphens and the like
+    if [match[0] for match in found] != list(words):  # rare signs of other scripts
         return Words(words, (" ",) * (len(words) + 1))
     ends = [0, *(match.end() for match in found)]
     starts = [*(match.start() for match in found), len(clean)]

@@ -106,6 +106,7 @@ def print_and_save(
     from stt_ru.report.spelling import spelling_lines, spelling_table
     from stt_ru.report.table import format_table
     from stt_ru.report.trust import trust_notes, verdicts
+    from stt_ru.report.written import writing_lines
 
     content = make_content(
         reports,
@@ -126,6 +127,7 @@ def print_and_save(
             for report, spelling in zip(reports, spellings, strict=True):
                 if spelling is not None:
                     lines += spelling_lines(report, spelling, name_model=len(reports) > 1)
+            lines += writing_lines(reports)
             if lines:
                 print_answer("\n" + "\n".join(lines))
         except ReportError as error:

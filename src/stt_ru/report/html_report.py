@@ -19,6 +19,7 @@ from stt_ru.report.notes import notes
 from stt_ru.report.spelling import TITLES, spelling_lines
 from stt_ru.report.table import COLUMNS, cells, interval, percent
 from stt_ru.report.trust import trust_notes, verdicts
+from stt_ru.report.written import writing_lines
 from stt_ru.statistics import macro_average
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ def html_report(content: ReportContent, *, target: Path, embed_audio: bool = Fal
     for report, spelling in zip(reports, content.spellings, strict=True):
         if spelling is not None:
             lines += spelling_lines(report, spelling, name_model=len(reports) > 1)
+    lines += writing_lines(reports)
     titles = next((list(one.counts) for one in content.spellings if one is not None), [])
     return environment.from_string(source).render(
         manifest=content.manifest,
