@@ -46,6 +46,15 @@ def slow():
         time.sleep(60)
     return Recognizer("slow", act)
 
+def chatty():
+    def act(stem):
+        print("ШУМ")
+        return "да"
+    return Recognizer("chatty", act)
+
+def quits():
+    sys.exit("нет ключа")
+
 def slow_loading():
     print("started", file=sys.stderr, flush=True)
     time.sleep(60)

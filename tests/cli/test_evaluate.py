@@ -75,7 +75,7 @@ def test_a_repeated_model_counts_once(place: Place) -> None:
     ("arguments", "message"),
     [
         pytest.param(["нет.csv"], "нет.csv", id="no manifest"),
-        pytest.param(["eval.csv", "--workers", "0"], "целое число не меньше 1", id="workers 0"),
+        pytest.param(["eval.csv", "--workers", "0"], "--workers: «0»", id="workers 0"),
         pytest.param(["eval.csv", "--workers", "много"], "целое число", id="workers word"),
         pytest.param(["eval.csv", "--batch-size", "0"], "--batch-size: «0»", id="batch"),
         pytest.param(["eval.csv", "--vad-threshold", "1"], "--vad-threshold: «1»", id="threshold"),
@@ -270,3 +270,23 @@ def test_a_progress_bar_on_a_terminal(place: Place) -> None:
     os.close(master)
     assert "2 из 2" in shown
     assert done.stdout.decode().startswith(TABLE)
+
+
+def test_what_a_recogniser_prints_does_not_stand_in_the_table(place: Place) -> None:
+    done = place.run("evaluate", "eval.csv", "-m", "fakes.py:chatty", "-q")
+    assert "ШУМ" not in done.stdout
+    assert done.stderr.count("ШУМ") == 2
+
+
+def test_a_recogniser_that_quits_is_a_model_that_did_not_load(place: Place) -> None:
+    done = place.run("evaluate", "eval.csv", "-m", "fakes.py:quits", "-q", code=1)
+    assert "fakes.py:quits не загружена: SystemExit: нет ключа" in done.stderr
+    (place.folder / "exiting.py").write_text("import sys; sys.exit('нет ключа')")
+    done = place.run("evaluate", "eval.csv", "-m", "exiting.py:make", code=2)
+    assert "модуль exiting.py не загрузился: SystemExit: нет ключа" in done.stderr
+
+
+def test_a_module_of_the_users_does_not_stand_in_for_the_librarys(place: Place) -> None:
+    (place.folder / "json.py").write_text((place.folder / "fakes.py").read_text(encoding="utf-8"))
+    place.run("evaluate", "eval.csv", "-m", "json.py:good", "-o", "report.json", "-q")
+    assert report_of(place)["models"][0]["wer"] == 0.0

@@ -63,3 +63,26 @@ def test_an_interruption_while_libraries_load_is_no_traceback(place: Place, modu
         [sys.executable, "-c", code], cwd=place.folder, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+SAVES = """
+import os, signal, sys
+from stt_ru.cli.interrupts import Interruption, finishing
+Interruption().listen()
+with finishing() as late:
+    os.kill(os.getpid(), signal.SIGTERM)
+    print("saved", late.exit_code, flush=True)
+    if len(sys.argv) > 1:
+        os.kill(os.getpid(), signal.SIGINT)
+        print("too late")
+"""
+
+
+def test_a_signal_waits_until_results_are_saved_and_the_second_does_not() -> None:
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", SAVES, *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    once, twice = run(), run("twice")
+    assert (once.returncode, once.stdout, once.stderr) == (0, "saved 143\n", "")
+    assert (twice.returncode, twice.stdout) == (-signal.SIGINT, "saved 143\n")

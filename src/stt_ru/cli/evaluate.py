@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import redirect_stdout
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from stt_ru.background import call_in_background
-from stt_ru.cli.interrupts import Interrupted
+from stt_ru.cli.interrupts import Interrupted, finishing
 from stt_ru.cli.outcome import AskedRules, check_output, print_and_save
 from stt_ru.cli.russian import number, one_of, whole_number
 from stt_ru.errors import UsageError
@@ -264,9 +266,9 @@ def evaluate(
     from stt_ru.manifest import load_manifest
 
     notices: list[str] = []  # said after the table, where they are seen
+    threads = _workers(workers)
     samples = load_manifest(manifest, allow_empty=allow_empty, warn=notices.append)
     requests = parse_models(model or [DEFAULT_MODEL], model_dir)
-    threads = _workers(workers)
     check_output(output, [manifest])
     rules = AskedRules(numbers == "match", fillers, glossary)
     if glossary is not None:
@@ -315,22 +317,31 @@ def evaluate(
     sources = _sources(requests, settings, threads)
     if cache is not None:
         sources = [_cached(source, cache) for source in sources]
+    folder = manifest if manifest.is_dir() else manifest.parent
     reports, interrupted = _run(sources, samples, quiet=quiet)
-    code = print_and_save(
-        reports,
-        notices,
-        manifest=str(manifest),
-        output=output,
-        group_by=group_by,
-        rules=rules,
-        folder=manifest if manifest.is_dir() else manifest.parent,
-        embed_audio=embed_audio,
-    )
-    raise typer.Exit(code if interrupted is None else interrupted.exit_code)
+    with finishing() as late:
+        code = print_and_save(
+            reports,
+            notices,
+            manifest=str(manifest),
+            output=output,
+            group_by=group_by,
+            rules=rules,
+            folder=folder,
+            embed_audio=embed_audio,
+        )
+    if interrupted is not None:
+        code = interrupted.exit_code
+    raise typer.Exit(late.exit_code or code)
 
 
 def _workers(text: str) -> int | None:
-    return None if text.lower() == "auto" else whole_number(1)(text)
+    if text.lower() == "auto":
+        return None
+    try:
+        return whole_number(1)(text)
+    except typer.BadParameter as error:
+        raise UsageError(f"--workers: {error.message}") from error
 
 
 def _quantization(text: str) -> str | None:
@@ -401,7 +412,8 @@ def _run(
 
     reports: list[ModelReport] = []
     try:
-        with progress_view(quiet=quiet) as progress:
+        # Stdout is the table's: what a recogniser of the user's prints goes where messages go.
+        with progress_view(quiet=quiet) as progress, redirect_stdout(sys.stderr):
             for report in evaluate_models(sources, samples, progress=progress):
                 reports.append(report)
     except Interrupted as interruption:
