@@ -1,7 +1,7 @@
 """Make ``fixtures/demo``: short recordings with references that the embedded models never saw.
 
-Real prompts of the announcer whose texts are held out, test sentences read by held-out voices of
-espeak-ng, and both voices of ru_tts, an engine that training never heard.
+Real prompts of the announcer whose texts are held out, and test sentences of the grammar read by
+held-out voices of espeak-ng.
 """
 
 # ruff: noqa: E501 (a recording stands on one line)
@@ -19,7 +19,7 @@ import soundfile as sf
 import soxr
 import voices
 from augment import add_noise
-from evaluate import TestSet, training_overlap
+from grammar import part_of
 from make_data import ESPEAK_DATA, ESPEAK_LIBRARY
 from prompts import load_prompts
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 SEED = 2026
 STEREO_PAUSE_S = 0.3
-Source = Literal["prompt", "espeak", "ru_tts"]
+Source = Literal["prompt", "espeak"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Spoken:
 
     Attributes:
         source: Who speaks.
-        voice: Name of the prompt, espeak-ng variant, or «male» or «female» of ru_tts.
+        voice: Name of the prompt or of the espeak-ng variant.
         text: Reference in ordinary writing.
         noise_db: Signal-to-noise ratio of added noise, or None.
     """
@@ -56,27 +56,27 @@ DEMO: tuple[tuple[str, int, tuple[Spoken, ...]], ...] = (
     ("04-mistake.ogg", 16000, (Spoken("espeak", "Michael", "Номер абонента введён с ошибкой, повторите ввод.", 25),)),
     ("05-taxi.mp3", 16000, (Spoken("espeak", "anika", "Закажи такси по адресу: улица Кутузова, дом сто восемь, подъезд четыре."),)),
     ("06-blacklist.wav", 8000, (Spoken("prompt", "entr-num-rmv-blklist", "Введите номер, который вы хотите убрать из чёрного списка."),)),
-    ("07-forward.flac", 8000, (Spoken("prompt", "vm-toforward", "Нажмите восемь для пересылки этого сообщения другому абоненту."),)),
+    ("07-cancel.flac", 8000, (Spoken("prompt", "vm-star-cancel", "Нажмите клавишу «звёздочка» для отмены."),)),
     ("08-conference.mp3", 16000, (Spoken("prompt", "conf-getconfno", "Введите номер конференции и затем решётку."),)),
-    ("09-limit.opus", 16000, (Spoken("prompt", "simul-call-limit-reached", "Достигнуто предельное количество одновременных звонков."),)),
-    ("10-alarm.wav", 16000, (Spoken("ru_tts", "male", "Поставь будильник на пятнадцать сорок."),)),
-    ("11-connecting.flac", 16000, (Spoken("ru_tts", "female", "Не кладите трубку, идёт соединение."),)),
+    ("09-leader.opus", 16000, (Spoken("prompt", "confbridge-begin-leader", "Конференция начнётся, когда подключится руководитель."),)),
+    ("10-reminder.wav", 16000, (Spoken("espeak", "m4", "Напомни мне в четырнадцать часов пять минут про бутылки."),)),
+    ("11-messages.flac", 16000, (Spoken("espeak", "f3", "Получено восемь голосовых сообщений."),)),
     ("12-date.ogg", 16000, (Spoken("espeak", "adam", "Девятого января две тысячи одиннадцатого года."),)),
     ("13-name.wav", 8000, (Spoken("espeak", "victor", "Если вы хотите оставить своё имя, нажмите решётку.", 20),)),
-    ("14-neighbours.mp3", 16000, (Spoken("espeak", "klatt3", "Вчера вечером соседи долго слушали громкую музыку."),)),
+    ("14-list.mp3", 16000, (Spoken("espeak", "klatt3", "Пожалуйста, нажмите клавишу шесть для прослушивания списка."),)),
     ("15-price.flac", 16000, (Spoken("espeak", "steph3", "Сколько будет стоить установка в Тюмени?"),)),
     ("16-alone.wav", 16000, (Spoken("prompt", "confbridge-only-one", "В текущий момент в конференции один участник."),)),
-    ("17-introduce.wav", 8000, (
-        Spoken("prompt", "priv-recordintro", "Пожалуйста, представьтесь."),
-        Spoken("espeak", "m4", "Это говорит Иван Алексеевич."),
+    ("17-wrong-number.wav", 8000, (
+        Spoken("prompt", "privacy-incorrect", "Извините, это неверный номер."),
+        Spoken("espeak", "victor", "Добрый вечер, я вас слушаю."),
     )),
     ("18-delivery.flac", 16000, (
-        Spoken("espeak", "f3", "Добрый день, служба доставки."),
-        Spoken("espeak", "Michael", "Во сколько придёт заказ?"),
+        Spoken("espeak", "steph3", "Добрый день, служба доставки."),
+        Spoken("espeak", "m4", "Во сколько придёт заказ?"),
     )),
-    ("19-channel.ogg", 16000, (
-        Spoken("prompt", "conf-getchannel", "Введите номер канала и затем решётку."),
-        Spoken("ru_tts", "male", "Семь восемь пять три четыре три ноль."),
+    ("19-digits.ogg", 16000, (
+        Spoken("prompt", "astcc-followed-by-the-pound-key", "Затем нажмите решётку."),
+        Spoken("espeak", "adam", "Вы ввели два четыре восемь два два шесть."),
     )),
 )  # fmt: skip
 
@@ -96,8 +96,6 @@ def speak(spoken: Spoken, engine: voices.Espeak, rng: np.random.Generator) -> ND
         if spoken.voice not in voices.TEST_VARIANTS:
             raise ValueError(f"{spoken.voice} is not a held-out voice")
         audio = engine.say(spoken.text, spoken.voice, rate=150)
-    elif spoken.source == "ru_tts":
-        audio = voices.ru_tts(spoken.text, female=spoken.voice == "female")
     else:
         (prompt,) = [p for p in load_prompts() if p.name == spoken.voice and p.part == "test"]
         audio = prompt.audio()
@@ -115,12 +113,10 @@ def main() -> None:
     engine = voices.Espeak(ESPEAK_LIBRARY, ESPEAK_DATA, arguments.build)
     rng = np.random.default_rng(SEED)
     rows: list[tuple[str, str, str]] = []
-    heard = TestSet(
-        "demo", [(np.zeros(0, np.float32), s.text) for _, _, all_ in DEMO for s in all_]
-    )
-    trained = training_overlap([heard], arguments.build / "shards")
-    if trained:
-        raise ValueError(f"{trained} texts of the demo stand in the training data")
+    prompts = {s.text for _, _, channels in DEMO for s in channels if s.source == "prompt"}
+    for text in (spoken.text for _, _, channels in DEMO for spoken in channels):
+        if text not in prompts and part_of(text) != "test":
+            raise ValueError(f"training may have had {text!r}")
     for name, rate, utterances in DEMO:
         pieces = [speak(spoken, engine, rng) for spoken in utterances]
         pause = int(STEREO_PAUSE_S * voices.SAMPLE_RATE)

@@ -124,11 +124,12 @@ class Feeder(threading.Thread):
     """Makes batches ahead of the trainer and looks for new shards."""
 
     def __init__(
-        self, folder: Path, shares: Mapping[str, float], seed: int, *, streaming: bool
+        self, folder: Path, shares: Mapping[str, float], seed: int, *, streaming: bool, gentle: bool
     ) -> None:
         super().__init__(daemon=True)
         self.folder = folder
         self.rng = np.random.default_rng(seed)
+        self.gentle = gentle
         self.running_share = 1.0 if streaming else RUNNING_SHARE
         self.pools = {source: Pool(shares) for source in SOURCES}
         self.known: set[Path] = set()
@@ -163,11 +164,14 @@ class Feeder(threading.Thread):
         while sum(map(len, recordings)) < BATCH_FRAMES:
             source = self.rng.choice(sources, p=weights / weights.sum())
             frames, text = self.pools[source].draw(self.rng)
-            frames = distort(frames, self.rng)
+            spare = self.gentle and source != "prompts"
+            if not spare:
+                frames = distort(frames, self.rng)
             if len(frames) // 4 < len(text) + 2:
                 continue
             norm = running_normalize if self.rng.random() < self.running_share else normalize
-            recordings.append(hide(norm(frames), self.rng))
+            normalized = norm(frames)
+            recordings.append(normalized if spare else hide(normalized, self.rng))
             texts.append(text)
         return pack(recordings), texts
 
@@ -275,6 +279,9 @@ def main() -> None:
     parser.add_argument("--build", type=Path, default=Path("build/tiny_ru"))
     parser.add_argument("--learning-rate", type=float, default=2e-3)
     parser.add_argument("--init", type=Path, help="checkpoint whose averaged weights to start from")
+    parser.add_argument(
+        "--gentle", action="store_true", help="distort and hide parts of the prompts only"
+    )
     parser.add_argument("--mix", choices=("general", "telephone"), default="general")
     parser.add_argument("--checkpoint", type=Path, help="default: the model's name in the build")
     parser.add_argument("--resume", action="store_true", help="go on from this model's checkpoint")
@@ -313,7 +320,7 @@ def main() -> None:
     seed = arguments.seed + step + 1000 * (arguments.worker or 0)
     folder = arguments.build / "shards"
     shares = TELEPHONE_SHARES if arguments.mix == "telephone" else {}
-    feeder = Feeder(folder, shares, seed, streaming=streaming)
+    feeder = Feeder(folder, shares, seed, streaming=streaming, gentle=arguments.gentle)
     feeder.start()
     print(f"{parameters / 1e6:.2f} M parameters, {len(feeder.known)} shards", flush=True)
 

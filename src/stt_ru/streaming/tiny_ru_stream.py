@@ -26,6 +26,7 @@ PREEMPHASIS = 0.97
 STEP_FRAMES = 8  # the network's step, 80 ms
 LAG_STEPS = 2  # steps that the network holds back, waiting for what follows
 LOOKAHEAD_MS = 232.5  # of audio after a step that its letter may depend on
+TAIL_SAMPLES = SAMPLE_RATE * 4 // 10  # silence after the end: letters come after their sounds
 UNKNOWN_END = 1 << 60  # more frames than any recording has
 
 _TAPER = np.hanning(WINDOW_SAMPLES).astype(np.float32)
@@ -110,6 +111,8 @@ class TinyRuStreamDecoder:
     def finish(self) -> str:
         """The whole text, after the last chunk; again the same if called again."""
         if not self._finished:
+            if self._received_samples:
+                self.feed(np.zeros(TAIL_SAMPLES, np.float32))
             self._finished = True
             end = self._received_samples // HOP_SAMPLES
             padding = np.zeros(WINDOW_SAMPLES, np.float32)
