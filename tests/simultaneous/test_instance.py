@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stt_ru.simultaneous.instance import Instance, OutputError, SpeechSource, TextSource
@@ -153,6 +153,7 @@ def test_output_of_the_wrong_kind_is_refused(segment: TextSegment, reason: str) 
         speech_instance(target_type="speech").receive_prediction(segment)
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(1, 400), min_size=1, max_size=40), st.integers(1, 20_000))
 def test_the_pieces_sent_are_the_whole_source_and_delays_never_fall(
     sizes: list[int], n_samples: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stt_ru.errors import UsageError
@@ -31,6 +31,7 @@ records = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(records)
 def test_what_is_written_is_read(
     tmp_path_factory: pytest.TempPathFactory, record: InstanceRecord

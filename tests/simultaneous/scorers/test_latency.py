@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stt_ru.simultaneous.scorers.latency import (
@@ -100,6 +100,7 @@ delay_lists = st.lists(st.integers(0, 5000), min_size=1, max_size=20).map(sorted
 lengths = st.integers(1, 5000)
 
 
+@settings(deadline=None)
 @given(delay_lists, lengths, st.integers(1, 20))
 def test_laal_is_al_unless_more_is_written_than_the_reference_has(
     delays: list[int], source: int, reference: int
@@ -112,6 +113,7 @@ def test_laal_is_al_unless_more_is_written_than_the_reference_has(
         assert laal == al
 
 
+@settings(deadline=None)
 @given(delay_lists, lengths, st.integers(1, 20), st.integers(2, 10))
 def test_a_longer_unit_of_time_scales_the_lags_and_leaves_the_ratios(
     delays: list[int], source: int, reference: int, times: int
@@ -128,6 +130,7 @@ def test_a_longer_unit_of_time_scales_the_lags_and_leaves_the_ratios(
         )
 
 
+@settings(deadline=None)
 @given(delay_lists, lengths, st.integers(1, 20))
 def test_dal_never_falls_when_a_word_comes_later(
     delays: list[int], source: int, reference: int
@@ -162,11 +165,13 @@ def slow_atd(delays: list[int], token: int) -> float:
     return total / len(delays)
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(1, 3000), min_size=1, max_size=15).map(sorted))
 def test_atd_is_what_the_slow_way_gives(delays: list[int]) -> None:
     assert average_token_delay(delays, 1, 1) == pytest.approx(slow_atd(delays, 300))
 
 
+@settings(deadline=None)
 @given(delay_lists)
 def test_atd_without_computing_time_is_the_same_computation_aware(delays: list[int]) -> None:
     floats = [float(delay) for delay in delays]
