@@ -21,7 +21,7 @@ def test_a_missing_text_is_exit_1_and_a_wrong_file_exit_2(place: Place) -> None:
     (place.folder / "refs.trn").write_text("да (1)\nнет (2)\n", encoding="utf-8")
     (place.folder / "hyps.trn").write_text("да (1)\n", encoding="utf-8")
     done = place.run("score", "refs.trn", "hyps.trn", code=1)
-    assert done.stdout.splitlines()[1].split() == ["hyps.trn", "0.0", "0.0", "–", "2", "1"]
+    assert done.stdout.splitlines()[1].split() == ["hyps.trn", "0.0", "0.0", "–", "2", "1", "–"]
     assert "Ошибка: 2: в hyps.trn нет текста с этим id" in done.stderr
     assert "такого файла" in place.run("score", "refs.trn", "нет.trn", code=2).stderr
     done = place.run("score", "refs.trn", "hyps.trn", "-o", "hyps.trn", code=2)
@@ -29,3 +29,26 @@ def test_a_missing_text_is_exit_1_and_a_wrong_file_exit_2(place: Place) -> None:
     (place.folder / "r.json").write_text("{", encoding="utf-8")
     assert "стёр бы r.json" in place.run("score", "r.json", "-o", "r.json", code=2).stderr
     assert "r.json:1: отчёт повреждён" in place.run("score", "r.json", code=2).stderr
+
+
+def test_a_report_becomes_a_page(place: Place) -> None:
+    place.run("evaluate", "eval.csv", "-m", "fakes.py:good", "-o", "report.json")
+    done = place.run("report", "report.json", "-o", "page.html")
+    assert done.stderr == "Отчёт: page.html\n"
+    page = (place.folder / "page.html").read_text(encoding="utf-8")
+    assert '"src":"a.wav"' in page
+    assert "fakes.py:good" in page
+    assert "кончаться на" in place.run("report", "report.json", "-o", "page.pdf", code=2).stderr
+
+
+def test_spelling_is_shown_beside_the_table_when_asked(place: Place) -> None:
+    (place.folder / "refs.trn").write_text("ну пять рублей (1)\n", encoding="utf-8")
+    (place.folder / "hyps.trn").write_text("5 рублей (1)\n", encoding="utf-8")
+    done = place.run("score", "refs.trn", "hyps.trn", "--numbers", "match", "--fillers")
+    lines = done.stdout.splitlines()
+    assert lines[1].split()[1] == "66.7"
+    assert lines[3].startswith("WER по правилам, %  как есть  числа")
+    assert lines[4].split() == ["hyps.trn", "66.7", "33.3", "66.7", "50.0", "0.0"]
+    (place.folder / "names").write_text("одно\n", encoding="utf-8")
+    done = place.run("score", "refs.trn", "hyps.trn", "--glossary", "names", code=2)
+    assert "names:1: нужны хотя бы две формы" in done.stderr
