@@ -407,6 +407,9 @@ def _latency_lines(
     ):
         ordered = np.sort(np.asarray(values, np.float64))
         shares = np.arange(1, len(ordered) + 1) / max(total, 1)
+        if len(ordered):  # from zero up, so that a single word is seen too
+            ordered = np.concatenate([ordered[:1], ordered])
+            shares = np.concatenate([[0.0], shares])
         text = f"{label}: {name}" if label else name
         ax.step(ordered, shares, where="post", color=colour, linestyle=style, label=text)
 
