@@ -29,6 +29,7 @@ class Corpus:
     def __init__(self, dataset: Dataset, *, cache_bytes: int = CACHE_BYTES) -> None:
         self.dataset = dataset
         self._cache: OrderedDict[int, SpeechSource] = OrderedDict()
+        self._texts: dict[int, TextSource | SpeechSource] = {}
         self._cached_bytes = 0
         self._cache_bytes = cache_bytes
         self._lock = threading.Lock()
@@ -53,7 +54,9 @@ class Corpus:
             SttRuError: If the recording cannot be read.
         """
         if self.data_type == "text":
-            return self.dataset.load(index)
+            if index not in self._texts:  # cut into words once, not once a word
+                self._texts[index] = self.dataset.load(index)
+            return self._texts[index]
         with self._lock:
             if index in self._cache:
                 self._cache.move_to_end(index)
