@@ -257,8 +257,14 @@ def test_cores_are_divided_among_the_workers(
     ("arguments", "message"),
     [
         ({"language": "русский"}, "код из двух-трёх латинских букв"),
-        ({"batch_size": 0}, "не меньше 1"),
-        ({"workers": 0}, "не меньше 1"),
+        ({"batch_size": 0}, "нужны целые числа от 1"),
+        ({"workers": 0}, "нужны целые числа от 1"),
+        ({"workers": "2"}, "нужны целые числа от 1"),
+        ({"workers": 2.5}, "нужны целые числа от 1"),
+        ({"language": None}, "строки, а не None"),
+        ({"model": None}, "строки, а не None"),
+        ({"quantization": 5}, "строки, а не 5"),
+        ({"vad": "silero"}, "VadOptions или None"),
         ({"model": "whisper-base", "vad": VadOptions(max_speech_s=40)}, "не больше 30 с"),
     ],
 )

@@ -234,10 +234,19 @@ class Transcriber:
         workers: int = 1,
         longest_s: float | None = None,
     ) -> None:
+        if not isinstance(vad, VadOptions | None):
+            raise UsageError(f"vad: нужны VadOptions или None, а не {vad!r}")
         options = vad or VadOptions(max_speech_s=longest_s or VadOptions().max_speech_s)
+        for text in (model, language, *(() if quantization is None else (quantization,))):
+            if not isinstance(text, str):
+                raise UsageError(f"model, language и quantization – строки, а не {text!r}")
         check_request(model, language, options.max_speech_s)
-        if batch_size < 1 or workers < 1:
-            raise UsageError(f"batch_size={batch_size}, workers={workers}: нужны числа не меньше 1")
+        counts: tuple[object, ...] = (batch_size, workers)
+        for count in counts:
+            if not isinstance(count, int) or count < 1:
+                raise UsageError(
+                    f"batch_size={batch_size!r}, workers={workers!r}: нужны целые числа от 1"
+                )
         folder = None if model_dir is None else Path(model_dir)
         providers = providers_for("auto") if providers is None else providers
         loaded = load_model(
