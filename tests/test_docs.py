@@ -49,7 +49,7 @@ NOT_RUN: dict[str, int] = {
 SHELL_COMMANDS = {"cd", "git", "make", "pip", "python", "python3", "source", ".venv/bin/stt-ru"}
 """First words allowed in ``sh`` blocks, which are not run: what sets the tool up."""
 
-CALLS = {"001.wav": "17-introduce.wav", "002.mp3": "05-taxi.mp3"}
+CALLS = {"001.wav": "17-wrong-number.wav", "002.mp3": "05-taxi.mp3"}
 """Recordings in the folder ``calls/``, for examples in which a user's own are meant."""
 
 EXIT_CODES = {0, 130, 143} | {
