@@ -72,7 +72,7 @@ class Place:
         return self.folder / "report.json"
 
     def command(self, *arguments: str) -> list[str]:
-        return [sys.executable, "-m", "stt_ru", *arguments]
+        return [sys.executable, "-P", "-m", "stt_ru", *arguments]  # -P: as the script finds modules
 
     def run(
         self,
