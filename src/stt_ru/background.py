@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,8 +38,8 @@ def call_in_background(call: Callable[[], T]) -> T:
         return outcome()
 
 
-def _raising(error: BaseException) -> Callable[[], T]:
-    def fail() -> T:
+def _raising(error: BaseException) -> Callable[[], NoReturn]:
+    def fail() -> NoReturn:
         raise error
 
     return fail

@@ -172,7 +172,7 @@ def evaluate(
     label = label or str(getattr(recognizer, "label", recognizer.name))
     recordings = _recordings(samples)
     references = [normalize(sample.text) for sample in samples]
-    threads = int(concurrency or getattr(recognizer, "concurrency", 1))
+    threads: int = getattr(recognizer, "concurrency", 1) if concurrency is None else concurrency
     results: list[FileResult | None] = [None] * len(samples)
     warnings: list[str] = []
     words = EditCounts()
