@@ -80,15 +80,15 @@ def synthetic_sets(build: Path, free_text: Path, count: int) -> Iterable[TestSet
 
     for title, variants in (("seen", voices.TRAIN_VARIANTS), ("unseen", voices.TEST_VARIANTS)):
         by_domain = {
-            domain: read(grammar_texts(count // 5, 1 + (title == "unseen"), domain), variants)
+            domain: read(grammar_texts(count // 5, 101 + (title == "unseen"), domain), variants)
             for domain in (*TELEPHONE_DOMAINS, "everyday")
         }
         spoken = [item for items in by_domain.values() for item in items]
         yield TestSet(f"grammar, {title} espeak voices", spoken)
         yield from (TestSet(f"- {domain}", items) for domain, items in by_domain.items())
-    texts = grammar_texts(count // 3, 6, *TELEPHONE_DOMAINS)
+    texts = grammar_texts(count // 3, 106, *TELEPHONE_DOMAINS)
     yield TestSet("telephone, festival (seen)", festival_items(texts))
-    texts = grammar_texts(count // 3, 7, *TELEPHONE_DOMAINS)
+    texts = grammar_texts(count // 3, 107, *TELEPHONE_DOMAINS)
     yield TestSet("telephone, ru_tts (another engine)", ru_tts_items(texts))
     everyday = free_text.read_text(encoding="utf-8").split("\n")[:-1]
     yield TestSet("free text, unseen espeak voices", read(everyday, voices.TEST_VARIANTS))

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 OPSET = 17
 TAIL_FRAMES = 40  # 0.4 s: more than the trunk looks ahead
-EARLY_ROWS = 2  # 80 ms: no letter of the watched sets came earlier
+EARLY_ROWS = 2  # 80 ms: no letter came earlier in 200 utterances; 120 ms cost 2 % WER
 NEVER = 1 << 60  # the end of a stream that has not ended
 Feed = dict[str, NDArray[Any]]
 
