@@ -294,3 +294,20 @@ def test_a_model_is_not_started_twice() -> None:
     with pytest.raises(RuntimeError, match="уже работает"):
         asr.start_thread()
     asr.stop_thread()
+
+
+def test_a_recording_sent_to_a_model_that_has_failed_gets_the_models_own_error() -> None:
+    def run(audio: InputBuffer, text: OutputBuffer) -> None:
+        raise ZeroDivisionError("внутри модели")
+
+    asr = FunctionASR(run)
+    asr.start_thread()
+    with pytest.raises(RuntimeError):  # the model has failed before anything is sent
+        asr.output_buffer.get(timeout=PATIENCE_S)
+    _, sender = make_sender(tone(1), asr)
+    sender.start_sending(without_delays=True)
+    with pytest.raises(RuntimeError):
+        sender.join()
+    with pytest.raises(RuntimeError) as caught:
+        asr.output_buffer.get(sender.id, timeout=PATIENCE_S)
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)

@@ -186,8 +186,10 @@ class StreamingSender:
             self._send_all()
         except BaseException as error:  # noqa: BLE001 - it is raised in join and at the reader
             self._error = error
-            self._asr.output_buffer.put_error(error, self.id)
-            self._asr.input_buffer.put_error(error, self.id)
+            # A model that has failed refuses more audio with its own error: that is the reader's.
+            origin = (error.__cause__ if isinstance(error, StreamingError) else None) or error
+            self._asr.output_buffer.put_error(origin, self.id)
+            self._asr.input_buffer.put_error(origin, self.id)
 
     def _send_all(self) -> None:
         clock = self._asr.clock
