@@ -9,9 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
+from hypothesis import HealthCheck, settings
 from numpy.typing import NDArray
 
 from stt_ru.transcriber import Transcript
+
+# A busy machine is no failure of a property: no test of ours is timed.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 ROOT = Path(__file__).parents[1]
 GOLDEN = ROOT / "fixtures" / "golden"
