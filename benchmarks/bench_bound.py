@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import onnxruntime
-from measuring import cores, emit, parser, read_rows, summary
+from measuring import cores, emit, parser, read_rows, summary, with_one_thread_each
 
 from stt_ru.evaluation import Sample, evaluate
 from stt_ru.segmentation import VadOptions
@@ -52,6 +52,7 @@ class RunClock:
 
 
 def main() -> None:
+    with_one_thread_each()
     options = parser(__doc__, repeats=3)
     options.add_argument("--model", default="gigaam-v3-ctc", help="its name or kind")
     options.add_argument("--model-dir", type=Path, help="its folder")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
-from measuring import cores, emit, interleaved, parser, read_rows, summary
+from measuring import cores, emit, interleaved, parser, read_rows, summary, with_one_thread_each
 
 from stt_ru import onnx_models
 from stt_ru.evaluation import Sample, evaluate
@@ -69,6 +69,7 @@ def run(transcriber: Transcriber, samples: list[Sample], cpu_s: list[float]) -> 
 
 
 def main() -> None:
+    with_one_thread_each()
     options = parser(__doc__, repeats=2)
     options.add_argument("--model-dir", type=Path, required=True, help="a gigaam-v3-ctc")
     options.add_argument("--vad-dir", type=Path, required=True, help="folder of silero_vad.onnx")

@@ -16,6 +16,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from stt_ru.cli.entry import ONE_THREAD
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -134,6 +136,14 @@ def run_child(command: Sequence[str | Path], variables: Mapping[str, str] | None
     return Child(process.returncode, wall_s, cpu_s, peak_mb, *texts)
 
 
+def with_one_thread_each() -> None:
+    """Start this script again with the numeric libraries set as the command sets them."""
+    if all(variable in os.environ for variable in ONE_THREAD):
+        return
+    environ = {**os.environ, **dict.fromkeys(ONE_THREAD, "1")}
+    os.execve(sys.executable, [sys.executable, *sys.argv], environ)
+
+
 def stt_ru() -> list[str | Path]:
     """The command of this working tree, started as a user's is: by its script."""
     script = Path(sys.executable).with_name("stt-ru")
@@ -141,10 +151,10 @@ def stt_ru() -> list[str | Path]:
 
 
 def seconds(action: Callable[[], object]) -> float:
-    """Wall seconds of one call."""
-    started = time.perf_counter()
+    """Processor seconds of one call: of a single thread, its wall seconds on a quiet machine."""
+    started = time.thread_time()
     action()
-    return time.perf_counter() - started
+    return time.thread_time() - started
 
 
 def interleaved(sides: Mapping[str, Callable[[], float]], repeats: int) -> dict[str, list[float]]:

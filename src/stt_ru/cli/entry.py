@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # Recordings run in parallel by themselves: a numeric library that starts a thread a core in each of
 # them makes them slower. Read by the libraries when they load.
-_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def run() -> int:
@@ -28,7 +28,7 @@ def run() -> int:
     prepare_streams()
     interruption = Interruption()
     interruption.listen()
-    for variable in _ONE_THREAD:
+    for variable in ONE_THREAD:
         os.environ.setdefault(variable, "1")
     os.environ.setdefault("HF_HUB_VERBOSITY", "error")  # what fails is said in our own words
     try:
