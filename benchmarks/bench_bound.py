@@ -30,6 +30,7 @@ class RunClock:
         self._run = onnxruntime.InferenceSession.run
         self.cpu_s: dict[str, float] = defaultdict(float)
         self.calls: dict[str, int] = defaultdict(int)
+        self.waited_s: dict[int, float] = {}  # by thread, since the thread began
 
     def __enter__(self) -> RunClock:
         clock, run = self, self._run
@@ -40,6 +41,8 @@ class RunClock:
             spent = time.thread_time() - started
             what = "vad" if "sr" in feed else "model"
             with clock._lock:
+                if what == "model":  # not after each of the VAD's thousands of calls
+                    clock.waited_s[threading.get_ident()] = _waited_s()
                 clock.cpu_s[what] += spent
                 clock.calls[what] += 1
             return answer
@@ -49,6 +52,15 @@ class RunClock:
 
     def __exit__(self, *_: object) -> None:
         onnxruntime.InferenceSession.run = self._run
+
+
+def _waited_s() -> float:
+    """Seconds the calling thread could have run but had no core: other programs had it."""
+    try:
+        text = Path("/proc/thread-self/schedstat").read_text(encoding="ascii")
+    except OSError:
+        return 0.0
+    return int(text.split()[1]) / 1e9
 
 
 def main() -> None:
@@ -91,6 +103,7 @@ def main() -> None:
                 "vad_cpu_s": clock.cpu_s["vad"],
                 "model_calls": clock.calls["model"],
                 "vad_calls": clock.calls["vad"],
+                "waited_s": sum(clock.waited_s.values()),
                 "failed": report.failed,
                 "over_bound": report.wall_s / (inside_s / cores()),
             }
@@ -106,6 +119,7 @@ def main() -> None:
         wall_over_bound=summary([run["over_bound"] for run in runs]),
         cpu_over_inside=summary([1 + run["outside_cpu_s"] / run["inside_cpu_s"] for run in runs]),
         speed=summary([run["audio_s"] / run["wall_s"] for run in runs], 2),
+        waited_s=summary([run["waited_s"] for run in runs]),
         **{
             name: round(min(run[name] for run in runs), 3)
             for name in (
