@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from stt_ru.simultaneous.server.corpus import Corpus
 
 STEP_MS: Final = 10
+QUICKLY_SCORED: Final = 20  # instances; BLEU of so many takes a few milliseconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,6 +279,11 @@ class Session:
             "total": self.total,
             "session_id": self.session_id,
         }
+
+    def is_quickly_scored(self, index: int | None) -> bool:
+        """Whether `result` takes milliseconds: few instances, and nobody is scoring now."""
+        few = index is not None or self.finished <= QUICKLY_SCORED
+        return few and not self._settings.scoring.locked()
 
     def summary(self) -> dict[str, Any]:
         """Progress, for the list of sessions."""
