@@ -63,6 +63,7 @@ VARYING = (
     (r" *\b\d+\.\d+x", " <speed>"),
     (r'"(speed|seconds|wall_seconds)": *\d[\d.e+-]*', r'"\1": <number>'),
     (r'"created_at": *"[^"]*"', '"created_at": <time>'),
+    (r'"session_id": *"[0-9a-f]{16}"', '"session_id": <name>'),
     (r"\b(stt-ru|onnx-asr|onnxruntime)([: ])\d[\w.]*", r"\1\2<version>"),
     (r"\bworkers:\d+", "workers:<number>"),
 )

@@ -40,6 +40,9 @@ logger = logging.getLogger(__name__)
 _Handler = Callable[[Request], Awaitable[Response]]
 
 
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
 class JSONAnswer(Response):
     """JSON without NaN, in letters people can read, which nobody on the way may keep."""
 
@@ -50,9 +53,8 @@ class JSONAnswer(Response):
         super().init_headers({"Cache-Control": "no-store", **(headers or {})})
 
     def render(self, content: Any) -> bytes:
-        """The bytes of the body."""
-        text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        return text.encode()
+        """The bytes of the body: one line with its end, so that a terminal shows it as one."""
+        return (_ENCODER.encode(content) + "\n").encode()
 
 
 def make_app(
