@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from stt_ru.report.spelling import Spelling
     from stt_ru.results import FileResult, ModelReport
+    from stt_ru.scoring import Score
     from stt_ru.statistics import Comparison, Interval, Statistics, Uncertainty
 
 SCHEMA_VERSION: Final = 1
@@ -114,7 +115,6 @@ def _model_fields(
 
 
 def _row(result: FileResult) -> dict[str, Any]:
-    score = result.score
     return {
         "audio": result.audio,
         "channel": result.channel,
@@ -122,15 +122,23 @@ def _row(result: FileResult) -> dict[str, Any]:
         "hypothesis": result.hypothesis,
         "duration": result.duration,
         "seconds": result.seconds,
-        "words": score and score.words.length,
-        "substitutions": score and score.words.substitutions,
-        "deletions": score and score.words.deletions,
-        "insertions": score and score.words.insertions,
-        "chars": score and score.chars.length,
-        "char_errors": score and score.chars.errors,
-        "wer": result.wer,
-        "cer": result.cer,
+        **score_fields(result.score),
         "error": result.error,
         "from_cache": result.from_cache,
         "extra": dict(result.extra),
+    }
+
+
+def score_fields(score: Score | None) -> dict[str, Any]:
+    """Counts and rates of a row as every JSON report of ours has them; null for a failed row."""
+    words, chars = (score.words, score.chars) if score else (None, None)
+    return {
+        "words": words and words.length,
+        "substitutions": words and words.substitutions,
+        "deletions": words and words.deletions,
+        "insertions": words and words.insertions,
+        "chars": chars and chars.length,
+        "char_errors": chars and chars.errors,
+        "wer": words and words.rate,
+        "cer": chars and chars.rate,
     }

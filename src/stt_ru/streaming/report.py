@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
+from stt_ru.report.json_report import score_fields
 from stt_ru.report.notes import Note, notes
 from stt_ru.report.table import percent
 
@@ -221,7 +222,6 @@ def _lags(lags: Lagging | None) -> dict[str, float] | None:
 
 def _row(result: StreamResult) -> dict[str, Any]:
     row = result.row
-    score = row.score
     return {
         "audio": row.audio,
         "channel": row.channel,
@@ -229,14 +229,7 @@ def _row(result: StreamResult) -> dict[str, Any]:
         "hypothesis": row.hypothesis,
         "duration": row.duration,
         "compute_s": result.compute_s,
-        "words": score and score.words.length,
-        "substitutions": score and score.words.substitutions,
-        "deletions": score and score.words.deletions,
-        "insertions": score and score.words.insertions,
-        "chars": score and score.chars.length,
-        "char_errors": score and score.chars.errors,
-        "wer": row.wer,
-        "cer": row.cer,
+        **score_fields(row.score),
         **_figures(result.figures),
         "lagging_s": _lags(result.lags),
         "error": row.error,
