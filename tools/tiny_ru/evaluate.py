@@ -21,7 +21,7 @@ import onnx_asr
 import soundfile as sf
 import soxr
 import voices
-from grammar import Domain, normalize, sentences
+from grammar import MEANINGFUL, Domain, normalize, sentences
 from make_data import ESPEAK_DATA, ESPEAK_LIBRARY, held_out_texts
 from numpy.typing import NDArray
 from prompts import load_prompts, part_of_prompt
@@ -29,7 +29,7 @@ from scoring import character_errors, word_errors
 
 SEED = 2026
 RESAMPLES = 2000
-TELEPHONE_DOMAINS: tuple[Domain, ...] = ("menus", "calls", "commands", "numbers")
+TELEPHONE_DOMAINS = MEANINGFUL[:4]
 Waveform = NDArray[np.float32]
 Recognize = Callable[[Waveform], str]
 
@@ -81,11 +81,13 @@ def synthetic_sets(build: Path, free_text: Path, count: int) -> Iterable[TestSet
     for title, variants in (("seen", voices.TRAIN_VARIANTS), ("unseen", voices.TEST_VARIANTS)):
         by_domain = {
             domain: read(grammar_texts(count // 5, 101 + (title == "unseen"), domain), variants)
-            for domain in (*TELEPHONE_DOMAINS, "everyday")
+            for domain in MEANINGFUL
         }
         spoken = [item for items in by_domain.values() for item in items]
         yield TestSet(f"grammar, {title} espeak voices", spoken)
         yield from (TestSet(f"- {domain}", items) for domain, items in by_domain.items())
+    texts = grammar_texts(count // 5, 103, "combinations")
+    yield TestSet("senseless combinations, seen voices", read(texts, voices.TRAIN_VARIANTS))
     texts = grammar_texts(count // 3, 106, *TELEPHONE_DOMAINS)
     yield TestSet("telephone, festival (seen)", festival_items(texts))
     texts = grammar_texts(count // 3, 107, *TELEPHONE_DOMAINS)

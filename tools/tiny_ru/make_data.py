@@ -19,7 +19,7 @@ import numpy as np
 import voices
 from augment import augment
 from features import check, log_mel
-from grammar import Sentence, normalize, sentences
+from grammar import MEANINGFUL, Sentence, normalize, sentences
 from prompts import load_prompts
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def watch_sets(seed: int, build: Path) -> dict[str, list[Item]]:
     """Sentences and prompts of the watching part; voices seen and not."""
     rng = random.Random(seed)
     engine = voices.Espeak(ESPEAK_LIBRARY, ESPEAK_DATA, build)
-    source = sentences(seed, "watch", held_out_texts())
+    source = sentences(seed, "watch", held_out_texts(), dict.fromkeys(MEANINGFUL, 1.0))
     sets: dict[str, list[Item]] = {}
     for name, variants in (("seen", voices.TRAIN_VARIANTS), ("unseen", voices.WATCH_VARIANTS)):
         chosen = [next(source) for _ in range(60)]

@@ -29,7 +29,7 @@ N_MELS = 80
 STRIDE = 8  # frames of 10 ms in a step of 80 ms
 SPLIT = 2  # rows of scores of a step
 ROW_FRAMES = STRIDE // SPLIT  # 4: onnx-asr's subsampling factor
-GAP_FRAMES = 64  # between packed recordings: more than any layer reaches, 4 steps of a causal block
+GAP_FRAMES = 32  # between packed recordings: as far as any layer reaches, 4 steps of a causal block
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
