@@ -22,6 +22,7 @@ from stt_ru.onnx_models import (
     EMBEDDED_MODEL,
     VAD_FILE,
     LoadedModel,
+    SpeechModel,
     load_model,
     load_vad,
     providers_for,
@@ -288,6 +289,11 @@ class Transcriber:
         self.settings = self._describe(loaded)
         if language != "ru":
             self._try_language()
+
+    @property
+    def adapter(self) -> SpeechModel:
+        """The model itself, as onnx-asr has loaded it."""
+        return self._model
 
     def transcribe(self, path: str | Path) -> Transcript:
         """Recognise one recording.

@@ -18,6 +18,7 @@ from stt_ru.streaming.chunks import (
     Signal,
     TranscriptionChunk,
 )
+from stt_ru.streaming.ctc import CtcModel
 from stt_ru.streaming.history import History
 from stt_ru.streaming.model import DummyASR, StreamingASR
 from stt_ru.streaming.report import (
@@ -33,7 +34,6 @@ from stt_ru.streaming.running import (
     StreamSource,
     evaluate_streams,
 )
-from stt_ru.streaming.timings import CtcModel
 from stt_ru.streaming.truth import TrueWords
 from stt_ru.streaming.wrappers import OfflineToStreaming
 from stt_ru.transcriber import Transcript

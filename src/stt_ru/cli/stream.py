@@ -366,7 +366,7 @@ def _truth(
     from functools import partial
 
     from stt_ru.onnx_models import check_model_name
-    from stt_ru.streaming.timings import load_ctc_model
+    from stt_ru.streaming.ctc import load_ctc_model
     from stt_ru.streaming.truth import TrueWords
 
     check_model_name(request.name, has_folder=request.folder is not None)
@@ -508,7 +508,7 @@ def _save(write: Callable[[], None]) -> bool:
 
 
 def _save_timings(target: Path, samples: Sequence[Sample], truth: TrueWords) -> None:
-    from stt_ru.streaming.timings import save_timings
+    from stt_ru.streaming.timing_files import save_timings
 
     known = truth.known()
     save_timings(target, [(samples[row], known[row]) for row in sorted(known)])

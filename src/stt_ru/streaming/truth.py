@@ -7,17 +7,16 @@ import threading
 from typing import TYPE_CHECKING, Any, Final
 
 from stt_ru.errors import UsageError
-from stt_ru.streaming.timings import (
-    SAMPLE_RATE,
-    CtcModel,
+from stt_ru.streaming.ctc import SAMPLE_RATE, CtcModel
+from stt_ru.streaming.timing_files import (
     WordTime,
     check_same_words,
-    fill_word_timings_inplace,
     read_ctm,
     read_textgrid,
     timings_from_words,
     words_in_time,
 )
+from stt_ru.streaming.timings import fill_word_timings_inplace
 from stt_ru.streaming.transcription import Token, Transcription
 
 if TYPE_CHECKING:
@@ -166,7 +165,7 @@ def _words_of_files(samples: Sequence[Sample], timings: Path) -> Mapping[int, li
                 found[row] = recordings[known]
         kind = "CTM"
     if not found:
-        raise UsageError(f"--timings {timings}: ни одной записи разметки нет в файлах {kind}")
+        raise UsageError(f"--timings {timings}: ни одной записи манифеста нет в файлах {kind}")
     return found
 
 
