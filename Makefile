@@ -12,8 +12,8 @@ demo: $(INSTALLED)
 	$(BIN)/stt-ru evaluate fixtures/demo/eval.csv -m tiny-ru -o build/demo.json --offline
 	@echo
 	@echo 'Дальше:'
-	@echo '  $(BIN)/stt-ru evaluate ВАША_РАЗМЕТКА.csv -m tiny-ru        – тот же замер на своих записях (модель демонстрационная)'
-	@echo '  $(BIN)/stt-ru evaluate ВАША_РАЗМЕТКА.csv -o report.json    – с моделью GigaAM-v3, она скачается с Hugging Face'
+	@echo '  $(BIN)/stt-ru evaluate ВАШ_МАНИФЕСТ.csv -m tiny-ru        – тот же замер на своих записях (модель демонстрационная)'
+	@echo '  $(BIN)/stt-ru evaluate ВАШ_МАНИФЕСТ.csv -o report.json    – с моделью GigaAM-v3, она скачается с Hugging Face'
 	@echo '  $(BIN)/stt-ru evaluate --help                              – все параметры; описание в docs/'
 
 test: $(INSTALLED)

@@ -96,12 +96,14 @@ class ProgressListener(Protocol):
         ...
 
 
-class _Silent:
+class SilentListener:
+    """A `ProgressListener` that says nothing."""
+
     def loading(self, label: str) -> None:
-        pass
+        """Say nothing."""
 
     def advanced(self, progress: Progress) -> None:
-        pass
+        """Say nothing."""
 
 
 def evaluate_models(
@@ -120,7 +122,7 @@ def evaluate_models(
     Yields:
         A report a model, as soon as it is complete; one that did not load has its ``error`` set.
     """
-    listener = progress or _Silent()
+    listener = progress or SilentListener()
     for source in sources:
         listener.loading(source.label)
         try:
@@ -164,7 +166,7 @@ def evaluate(
     Raises:
         UsageError: If the recogniser or ``concurrency`` is not what it should be.
     """
-    listener = progress or _Silent()
+    listener = progress or SilentListener()
     samples = list(samples)
     _check_recognizer(recognizer)
     if concurrency is not None and not _is_count(concurrency):
@@ -411,6 +413,7 @@ def _score_rows(
             duration=transcript.duration,
             seconds=_seconds(outcome.seconds, transcript),
             from_cache=transcript.from_cache,
+            segments=transcript.segments_of(sample.channel),
             extra=sample.extra,
         )
 

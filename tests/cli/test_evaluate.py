@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from stt_ru.cli import evaluate as command
+from stt_ru.cli import options
 from stt_ru.segmentation import VadOptions
 from stt_ru.transcriber import DEFAULT_MODEL
 from tests.cli.conftest import Place
@@ -104,7 +104,7 @@ def test_a_repeated_model_counts_once(place: Place) -> None:
         pytest.param(["eval.csv", "--modle", "x"], "похожие: --mod", id="option typo"),
         pytest.param(["eval.csv", "-m"], "параметр -m: нужно значение", id="no value"),
         pytest.param(["eval.csv", "b.csv"], "лишние аргументы: b.csv", id="two manifests"),
-        pytest.param(["--quiet"], "не указан аргумент РАЗМЕТКА", id="no argument"),
+        pytest.param(["--quiet"], "не указан аргумент МАНИФЕСТ", id="no argument"),
     ],
 )
 def test_a_wrong_request_is_one_sentence_and_exit_2(
@@ -226,21 +226,21 @@ def test_any_locale_will_do(place: Place, env: dict[str, str]) -> None:
 
 
 def test_defaults_are_those_of_the_library() -> None:
-    options = VadOptions()
+    vad = VadOptions()
     assert (
         DEFAULT_MODEL,
-        options.threshold,
-        options.min_speech_ms,
-        options.max_speech_s,
-        options.min_silence_ms,
-        options.speech_pad_ms,
+        vad.threshold,
+        vad.min_speech_ms,
+        vad.max_speech_s,
+        vad.min_silence_ms,
+        vad.speech_pad_ms,
     ) == (
-        command.DEFAULT_MODEL,
-        command.THRESHOLD,
-        command.MIN_SPEECH_MS,
-        command.MAX_SPEECH_S,
-        command.MIN_SILENCE_MS,
-        command.SPEECH_PAD_MS,
+        options.DEFAULT_MODEL,
+        options.THRESHOLD,
+        options.MIN_SPEECH_MS,
+        options.MAX_SPEECH_S,
+        options.MIN_SILENCE_MS,
+        options.SPEECH_PAD_MS,
     )
 
 

@@ -30,7 +30,7 @@ def test_help_is_the_golden_one(
 
 def test_without_arguments_the_command_shows_its_help(place: Place) -> None:
     assert "Команды:" in place.run(code=2).stderr
-    assert "РАЗМЕТКА" in place.run("evaluate", code=2).stderr
+    assert "МАНИФЕСТ" in place.run("evaluate", code=2).stderr
 
 
 def test_version(place: Place) -> None:

@@ -37,10 +37,10 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (TEXTS + " eval.csv", "либо разметку, либо"),
+        (TEXTS + " eval.csv", "либо манифест, либо"),
         ("--port 0", "не указаны данные"),
         ("нет.csv", "нет.csv"),
-        ("eval.csv --source-type text", "в разметке записи"),
+        ("eval.csv --source-type text", "в манифесте записи"),
         (TEXTS + " --latency-metrics LAL", "нет показателя задержки «LAL»"),
         (TEXTS + " --quality-metrics ASR_BLEU", "серверу присылают текст"),
         (TEXTS + " --host 0.0.0.0", "STT_RU_TOKEN"),

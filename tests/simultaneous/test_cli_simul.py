@@ -14,11 +14,10 @@ from pathlib import Path
 import pytest
 
 import stt_ru.cli.simul as command
-from stt_ru.cli import entry
+from stt_ru.cli import entry, options
 from stt_ru.cli.simul import one_name_a_flag, set_agent_options_aside, split_names
 from stt_ru.simultaneous import evaluator
 from stt_ru.simultaneous.scorers import LATENCY_SCORERS, QUALITY_SCORERS, scoring
-from stt_ru.transcriber import DEFAULT_MODEL
 from tests.conftest import ROOT, tone, write_wav
 
 FIXTURES = ROOT / "fixtures" / "simul"
@@ -176,7 +175,7 @@ def test_an_option_of_the_agent_reaches_it_and_its_failure_is_said(place: Place)
     [
         ("--agent agent.py", "не указаны данные"),
         ("eval.csv", "не указан --agent"),
-        ("eval.csv --source wavs.txt --agent agent.py", "либо разметку, либо"),
+        ("eval.csv --source wavs.txt --agent agent.py", "либо манифест, либо"),
         ("eval.csv --agent agent.py --latncy-metrics AL", "похожие: --latency-metrics"),
         ("eval.csv --agent agent.py --fail-on икс", "параметры агента"),
         ("eval.csv --agent agent.py --latency-metrics LAL", "нет показателя задержки «LAL»; есть"),
@@ -184,7 +183,7 @@ def test_an_option_of_the_agent_reaches_it_and_its_failure_is_said(place: Place)
         ("eval.csv --agent нет.py", "нет файла нет.py"),
         ("нет.csv --agent agent.py", "нет.csv"),
         ("--source wavs.txt --target eval.csv --agent agent.py", "нужно поровну"),
-        ("eval.csv --agent agent.py --source-type text", "в разметке записи"),
+        ("eval.csv --agent agent.py --source-type text", "в манифесте записи"),
         ("eval.csv --agent agent.py --start-index 5", "примеров 2"),
         ("eval.csv --agent agent.py --output eval.csv", "eval.csv: не записать"),
         ("eval.csv --agent agent.py --continue-unfinished", "укажите --output"),
@@ -274,11 +273,10 @@ def test_settings_of_a_run_are_written(place: Place) -> None:
 
 
 def test_the_defaults_of_the_command_are_the_librarys() -> None:
-    assert command.QUALITY == scoring.DEFAULT_QUALITY
-    assert command.LATENCY == scoring.DEFAULT_LATENCY
+    assert options.QUALITY == scoring.DEFAULT_QUALITY
+    assert options.LATENCY == scoring.DEFAULT_LATENCY
     assert command.MAX_TAIL_STEPS == evaluator.MAX_TAIL_STEPS
-    assert command.ASR_MODEL == DEFAULT_MODEL
-    assert scoring.ScorerOptions().tokenizer == command.TOKENIZER
+    assert scoring.ScorerOptions().tokenizer == options.TOKENIZER
 
 
 def test_names_of_measures_in_all_spellings() -> None:

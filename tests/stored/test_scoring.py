@@ -207,7 +207,7 @@ def test_corrected_references_cost_no_recognition(place: Path) -> None:
     assert report.signature.fields["rows"] == "3"
     write(fixed__csv="audio,text\nb.wav,да\n")
     scored = score_files([path], manifest="fixed.csv")
-    assert "в разметке нет записей отчёта, они не сравниваются (1): «a.wav»" in scored.notices[0]
+    assert "в манифесте нет записей отчёта, они не сравниваются (1): «a.wav»" in scored.notices[0]
 
 
 def test_two_reports_of_one_model_are_told_apart(place: Path) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from stt_ru.cli.options import REPORT, GroupBy, argument, option
 from stt_ru.cli.streams import print_answer, print_message
 from stt_ru.errors import UsageError
 
@@ -28,37 +29,23 @@ _MUST_AGREE: Final = {  # fields of the signature, and what they are called in a
 
 
 def compare(
-    report_a: Annotated[
-        Path, typer.Argument(metavar="A.json", show_default=False, help="Прежний отчёт stt-ru.")
-    ],
-    report_b: Annotated[
-        Path, typer.Argument(metavar="B.json", show_default=False, help="Новый отчёт stt-ru.")
-    ],
+    report_a: Annotated[Path, argument("A.json", "Прежний отчёт stt-ru.")],
+    report_b: Annotated[Path, argument("B.json", "Новый отчёт stt-ru.")],
     model_a: Annotated[
         str | None,
-        typer.Option(
-            "--model-a", metavar="ИМЯ", show_default=False, help="Модель из A, если их несколько."
-        ),
+        option("--model-a", metavar="ИМЯ", panel=REPORT, help="Модель из A, если их несколько."),
     ] = None,
     model_b: Annotated[
         str | None,
-        typer.Option(
-            "--model-b", metavar="ИМЯ", show_default=False, help="Модель из B, если их несколько."
-        ),
+        option("--model-b", metavar="ИМЯ", panel=REPORT, help="Модель из B, если их несколько."),
     ] = None,
-    group_by: Annotated[
-        str | None,
-        typer.Option(
-            "--group-by",
-            metavar="КОЛОНКА",
-            show_default=False,
-            help="Строки с одним значением этой колонки (звонок, диктор) зависят друг от друга.",
-        ),
-    ] = None,
+    group_by: GroupBy = None,
     fail_if_worse: Annotated[
         bool,
-        typer.Option(
-            "--fail-if-worse", help=f"Код выхода {WORSE}, если B достоверно хуже A: для CI."
+        option(
+            "--fail-if-worse",
+            panel=REPORT,
+            help=f"Код выхода {WORSE}, если B достоверно хуже A: для CI.",
         ),
     ] = False,
 ) -> None:
@@ -136,5 +123,5 @@ def check_comparable(a: ModelReport, b: ModelReport) -> None:
     if different:
         raise UsageError(
             f"отчёты сделаны по разным правилам, их WER не сравнимы: {'; '.join(different)}. "
-            "Пересчитайте оба одинаково, например stt-ru score ОТЧЁТ --manifest РАЗМЕТКА -o НОВЫЙ"
+            "Пересчитайте оба одинаково, например stt-ru score ОТЧЁТ --manifest МАНИФЕСТ -o НОВЫЙ"
         )

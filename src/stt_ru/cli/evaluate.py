@@ -8,14 +8,47 @@ from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from stt_ru.background import call_in_background
 from stt_ru.cli.interrupts import Interrupted, finishing
+from stt_ru.cli.options import (
+    DEFAULT_MODEL,
+    MAX_SPEECH_S,
+    MIN_SILENCE_MS,
+    MIN_SPEECH_MS,
+    MODEL,
+    SPEECH_PAD_MS,
+    THRESHOLD,
+    WORK,
+    AllowEmpty,
+    Device,
+    EmbedAudio,
+    Fillers,
+    GlossaryFile,
+    GroupBy,
+    Language,
+    MaxSpeechS,
+    MinSilenceMs,
+    MinSpeechMs,
+    Mono,
+    NoVad,
+    Numbers,
+    Offline,
+    Output,
+    Quantization,
+    Quiet,
+    SpeechPadMs,
+    VadFolder,
+    VadThreshold,
+    argument,
+    model_option,
+    option,
+)
 from stt_ru.cli.outcome import AskedRules, check_output, print_and_save
-from stt_ru.cli.russian import number, one_of, whole_number
+from stt_ru.cli.russian import whole_number
 from stt_ru.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,232 +59,76 @@ if TYPE_CHECKING:
     from stt_ru.manifest import Sample
     from stt_ru.results import ModelReport
 
-# Written here as well as in the library, whose modules are heavy; a test keeps them equal.
-DEFAULT_MODEL: Final = "gigaam-v3-e2e-rnnt"
-THRESHOLD: Final = 0.5
-MIN_SPEECH_MS: Final = 250.0
-MAX_SPEECH_S: Final = 20.0
-MIN_SILENCE_MS: Final = 100.0
-SPEECH_PAD_MS: Final = 30.0
-
-_MODEL = "Модель"
-_AUDIO = "Звук и поиск речи"
-_WORK = "Ход работы"
-_TEXT = "Сравнение текстов"
-
-
-def _option(*names: str, help: str, metavar: str | None = None, panel: str, **more: Any) -> Any:
-    return typer.Option(
-        *names, help=help, metavar=metavar, show_default=False, rich_help_panel=panel, **more
-    )
-
 
 def evaluate(
     manifest: Annotated[
         Path,
-        typer.Argument(
-            metavar="РАЗМЕТКА",
-            show_default=False,
-            help="CSV или JSONL с полями audio, text и необязательным channel, или каталог, где "
-            "рядом с каждой записью лежит её текст: call.wav и call.txt.",
+        argument(
+            "МАНИФЕСТ",
+            "CSV или JSONL с полями audio, text и необязательным channel, или каталог, где рядом с "
+            "каждой записью лежит её текст: call.wav и call.txt.",
         ),
     ],
     model: Annotated[
         list[str] | None,
-        _option(
-            "-m",
-            "--model",
-            metavar="ИМЯ[=КАТАЛОГ]",
-            panel=_MODEL,
-            help="Модель onnx-asr, tiny-ru (встроенная, демонстрационная) или МОДУЛЬ:ФУНКЦИЯ "
-            f"своего распознавателя; можно повторять (по умолчанию {DEFAULT_MODEL}).",
+        model_option(
+            "Модель onnx-asr, tiny-ru (встроенная, демонстрационная) или МОДУЛЬ:ФУНКЦИЯ своего "
+            f"распознавателя; можно повторять (по умолчанию {DEFAULT_MODEL}).",
         ),
     ] = None,
-    output: Annotated[
-        Path | None,
-        _option(
-            "-o", "--output", metavar="ФАЙЛ", panel=_WORK, help="Отчёт .json, .html, .md, .csv."
-        ),
-    ] = None,
-    embed_audio: Annotated[
-        bool,
-        _option("--embed-audio", panel=_WORK, help="Положить записи внутрь страницы .html."),
-    ] = False,
-    quiet: Annotated[
-        bool,
-        _option("-q", "--quiet", panel=_WORK, help="Не показывать ход работы (ошибки выводятся)."),
-    ] = False,
-    quantization: Annotated[
-        str,
-        _option(
-            "--quantization",
-            metavar="ТИП",
-            panel=_MODEL,
-            help="Веса модели: int8 (по умолчанию) или none – полные.",
-        ),
-    ] = "int8",
+    output: Output = None,
+    embed_audio: EmbedAudio = False,
+    quiet: Quiet = False,
+    quantization: Quantization = "int8",
     model_dir: Annotated[
         Path | None,
-        _option(
-            "--model-dir", metavar="КАТАЛОГ", panel=_MODEL, help="Файлы модели, если она одна."
-        ),
+        option("--model-dir", metavar="КАТАЛОГ", panel=MODEL, help="Файлы модели, если она одна."),
     ] = None,
-    language: Annotated[
-        str,
-        _option(
-            "--language",
-            metavar="КОД",
-            panel=_MODEL,
-            help="Язык речи для многоязычных моделей (по умолчанию ru).",
-        ),
-    ] = "ru",
-    device: Annotated[
-        str,
-        _option(
-            "--device",
-            metavar="УСТРОЙСТВО",
-            panel=_MODEL,
-            parser=one_of("auto", "cpu", "cuda", "coreml", "directml"),
-            help="auto (по умолчанию), cpu, cuda, coreml, directml.",
-        ),
-    ] = "auto",
-    offline: Annotated[
-        bool, _option("--offline", panel=_MODEL, help="Не обращаться к сети.")
-    ] = False,
+    language: Language = "ru",
+    device: Device = "auto",
+    offline: Offline = False,
     workers: Annotated[
         str,
-        _option(
+        option(
             "--workers",
             metavar="N|auto",
-            panel=_WORK,
+            panel=WORK,
             help="Сколько записей распознавать одновременно (по умолчанию auto – по числу ядер).",
         ),
     ] = "auto",
     batch_size: Annotated[
         int,
-        _option(
+        option(
             "--batch-size",
             metavar="N",
-            panel=_WORK,
+            panel=WORK,
             parser=whole_number(1),
             help="Отрезков в одном вызове модели (по умолчанию 1: текст не зависит от соседей).",
         ),
     ] = 1,
-    mono: Annotated[bool, _option("--mono", panel=_AUDIO, help="Свести каналы в один.")] = False,
-    no_vad: Annotated[
-        bool,
-        _option("--no-vad", panel=_AUDIO, help="Распознавать записи целиком, без поиска речи."),
-    ] = False,
-    vad_dir: Annotated[
-        Path | None,
-        _option("--vad-dir", metavar="КАТАЛОГ", panel=_AUDIO, help="Где лежит silero_vad.onnx."),
-    ] = None,
-    vad_threshold: Annotated[
-        float,
-        _option(
-            "--vad-threshold",
-            metavar="P",
-            panel=_AUDIO,
-            parser=number(0, 1, exclusive=True),
-            help=f"Вероятность, с которой начинается речь (по умолчанию {THRESHOLD:g}).",
-        ),
-    ] = THRESHOLD,
-    min_speech_ms: Annotated[
-        float,
-        _option(
-            "--min-speech-ms",
-            metavar="МС",
-            panel=_AUDIO,
-            parser=number(0),
-            help=f"Отрезки короче отбрасываются (по умолчанию {MIN_SPEECH_MS:g}).",
-        ),
-    ] = MIN_SPEECH_MS,
-    max_speech_s: Annotated[
-        float,
-        _option(
-            "--max-speech-s",
-            metavar="С",
-            panel=_AUDIO,
-            parser=number(1),
-            help=f"Отрезки длиннее режутся в тихом месте (по умолчанию {MAX_SPEECH_S:g}).",
-        ),
-    ] = MAX_SPEECH_S,
-    min_silence_ms: Annotated[
-        float,
-        _option(
-            "--min-silence-ms",
-            metavar="МС",
-            panel=_AUDIO,
-            parser=number(0),
-            help=f"Пауза короче не разделяет отрезки (по умолчанию {MIN_SILENCE_MS:g}).",
-        ),
-    ] = MIN_SILENCE_MS,
-    speech_pad_ms: Annotated[
-        float,
-        _option(
-            "--speech-pad-ms",
-            metavar="МС",
-            panel=_AUDIO,
-            parser=number(0),
-            help=f"Запас по краям отрезка (по умолчанию {SPEECH_PAD_MS:g}).",
-        ),
-    ] = SPEECH_PAD_MS,
-    group_by: Annotated[
-        str | None,
-        _option(
-            "--group-by",
-            metavar="КОЛОНКА",
-            panel=_WORK,
-            help="Строки с одним значением этой колонки разметки (звонок, диктор) зависят друг от "
-            "друга: учесть это в интервале «95 %» и в сравнении моделей.",
-        ),
-    ] = None,
+    mono: Mono = False,
+    no_vad: NoVad = False,
+    vad_dir: VadFolder = None,
+    vad_threshold: VadThreshold = THRESHOLD,
+    min_speech_ms: MinSpeechMs = MIN_SPEECH_MS,
+    max_speech_s: MaxSpeechS = MAX_SPEECH_S,
+    min_silence_ms: MinSilenceMs = MIN_SILENCE_MS,
+    speech_pad_ms: SpeechPadMs = SPEECH_PAD_MS,
+    group_by: GroupBy = None,
     cache: Annotated[
         Path | None,
-        _option(
+        option(
             "--cache",
             metavar="КАТАЛОГ",
-            panel=_WORK,
+            panel=WORK,
             help="Хранить распознанное здесь и не распознавать дважды: прерванный прогон "
             "продолжается, исправленный эталон стоит секунд.",
         ),
     ] = None,
-    numbers: Annotated[
-        str,
-        _option(
-            "--numbers",
-            metavar="as-is|match",
-            panel=_TEXT,
-            parser=one_of("as-is", "match"),
-            help="match: показать WER и с числами, где «15» и «пятнадцать» – одно (по умолчанию "
-            "as-is; WER таблицы не меняется).",
-        ),
-    ] = "as-is",
-    fillers: Annotated[
-        bool,
-        _option(
-            "--fillers",
-            panel=_TEXT,
-            help="Показать WER и без слов «ну», «э-э», «мм» в обоих текстах.",
-        ),
-    ] = False,
-    glossary: Annotated[
-        Path | None,
-        _option(
-            "--glossary",
-            metavar="ФАЙЛ",
-            panel=_TEXT,
-            help="Показать WER и с равными формами: в строке «яндекс = yandex = янд екс».",
-        ),
-    ] = None,
-    allow_empty: Annotated[
-        bool,
-        _option(
-            "--allow-empty",
-            panel=_AUDIO,
-            help="Пустой эталон – запись без речи: всё распознанное в ней считается вставками.",
-        ),
-    ] = False,
+    numbers: Numbers = "as-is",
+    fillers: Fillers = False,
+    glossary: GlossaryFile = None,
+    allow_empty: AllowEmpty = False,
 ) -> None:
     """Считает WER, CER и скорость моделей на ваших записях.
 
@@ -259,7 +136,7 @@ def evaluate(
     переводятся. Скорость – секунд звука в секунду.
 
     Коды выхода: 0 – всё сделано; 1 – модель не загрузилась, запись не распознана или отчёт не
-    записан; 2 – неверные аргументы или разметка; 130 – Ctrl+C, 143 – SIGTERM.
+    записан; 2 – неверные аргументы или манифест; 130 – Ctrl+C, 143 – SIGTERM.
     """
     from stt_ru.cli.models import parse_models
     from stt_ru.grouping import check_group_by

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Protocol, Self
 
 from stt_ru.cli.streams import print_message
+from stt_ru.evaluation import SilentListener
 from stt_ru.report.table import percent, speed
 
 if TYPE_CHECKING:
@@ -42,19 +43,13 @@ class ProgressView(Protocol):
 def progress_view(*, quiet: bool) -> ProgressView:
     """The view that suits where stderr goes."""
     if quiet:
-        return _Nothing()
+        return _NoView()
     if sys.stderr.isatty():
         return _BarView()
     return _LinesView()
 
 
-class _Nothing:
-    def loading(self, label: str) -> None:
-        pass
-
-    def advanced(self, progress: Progress) -> None:
-        pass
-
+class _NoView(SilentListener):
     def __enter__(self) -> Self:
         return self
 
@@ -67,7 +62,7 @@ class _Nothing:
         pass
 
 
-class _LinesView(_Nothing):
+class _LinesView(_NoView):
     def __init__(self) -> None:
         self._said_at = 0.0
 
@@ -81,7 +76,7 @@ class _LinesView(_Nothing):
             print_message(f"{progress.model}: {describe(progress)}")
 
 
-class _BarView(_Nothing):
+class _BarView(_NoView):
     def __init__(self) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn

@@ -5,56 +5,35 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from stt_ru.cli.options import REPORT, EmbedAudio, GlossaryFile, GroupBy, argument, option
 from stt_ru.cli.outcome import AskedRules, check_output
 from stt_ru.cli.streams import print_message
 
 
 def report(
-    stored: Annotated[
-        Path, typer.Argument(metavar="ОТЧЁТ.json", show_default=False, help="Отчёт stt-ru.")
-    ],
+    stored: Annotated[Path, argument("ОТЧЁТ.json", "Отчёт stt-ru.")],
     output: Annotated[
         Path,
-        typer.Option(
+        option(
             "-o",
             "--output",
             metavar="ФАЙЛ",
-            show_default=False,
+            panel=REPORT,
             help="Куда: .html – страница, .md – таблицы, .csv – строка на запись.",
         ),
     ],
     audio_dir: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--audio-dir",
             metavar="КАТАЛОГ",
-            show_default=False,
-            help="Где лежат записи (по умолчанию там, где была разметка).",
+            panel=REPORT,
+            help="Где лежат записи (по умолчанию там, где был манифест).",
         ),
     ] = None,
-    embed_audio: Annotated[
-        bool, typer.Option("--embed-audio", help="Положить записи внутрь страницы .html.")
-    ] = False,
-    group_by: Annotated[
-        str | None,
-        typer.Option(
-            "--group-by",
-            metavar="КОЛОНКА",
-            show_default=False,
-            help="Строки с одним значением этой колонки (звонок, диктор) зависят друг от друга.",
-        ),
-    ] = None,
-    glossary: Annotated[
-        Path | None,
-        typer.Option(
-            "--glossary",
-            metavar="ФАЙЛ",
-            show_default=False,
-            help="Равные формы: в строке «яндекс = yandex = янд екс».",
-        ),
-    ] = None,
+    embed_audio: EmbedAudio = False,
+    group_by: GroupBy = None,
+    glossary: GlossaryFile = None,
 ) -> None:
     """Делает из отчёта .json страницу .html, таблицы .md или .csv.
 

@@ -6,10 +6,23 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
-import typer
-
-from stt_ru.cli.russian import number, one_of, whole_number
-from stt_ru.cli.simul import LATENCY, QUALITY, TOKENIZER, load_dataset, option, split_names
+from stt_ru.cli.options import (
+    LATENCY,
+    METRICS,
+    QUALITY,
+    TOKENIZER,
+    LatencyUnitName,
+    NoReferenceLength,
+    SourceFile,
+    SpeechOrTexts,
+    TargetFile,
+    Tokenizer,
+    metrics_option,
+    option,
+    source_type_option,
+)
+from stt_ru.cli.russian import number, whole_number
+from stt_ru.cli.simul import load_dataset, split_names
 from stt_ru.cli.streams import print_message
 from stt_ru.errors import UsageError
 
@@ -21,43 +34,15 @@ PORT: Final = 12321
 MAX_SESSIONS: Final = 1000
 IDLE_MINUTES: Final = 60.0
 
-_DATA = "Данные"
-_METRICS = "Показатели"
 _SERVER = "Сервер"
 
 
 def serve(
-    manifest: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="РАЗМЕТКА",
-            show_default=False,
-            help="CSV, JSONL или каталог с записями и текстами, как у evaluate; вместо --source и "
-            "--target.",
-        ),
-    ] = None,
-    source: Annotated[
-        Path | None,
-        option(
-            "--source",
-            metavar="ФАЙЛ",
-            panel=_DATA,
-            help="Источники, по одному в строке: тексты или пути к записям.",
-        ),
-    ] = None,
-    target: Annotated[
-        Path | None,
-        option("--target", metavar="ФАЙЛ", panel=_DATA, help="Эталоны, по одному в строке."),
-    ] = None,
+    manifest: SpeechOrTexts = None,
+    source: SourceFile = None,
+    target: TargetFile = None,
     source_type: Annotated[
-        str | None,
-        option(
-            "--source-type",
-            metavar="text|speech",
-            panel=_DATA,
-            parser=one_of("text", "speech"),
-            help="Что в --source (по умолчанию text).",
-        ),
+        str | None, source_type_option("Что в --source (по умолчанию text).")
     ] = None,
     host: Annotated[
         str,
@@ -105,56 +90,27 @@ def serve(
     ] = IDLE_MINUTES,
     quality_metrics: Annotated[
         list[str] | None,
-        option(
-            "--quality-metrics",
-            metavar="ИМЯ...",
-            panel=_METRICS,
-            help="BLEU (по умолчанию), CHRF, WER, CER или свои; можно несколько.",
+        metrics_option(
+            "--quality-metrics", "BLEU (по умолчанию), CHRF, WER, CER или свои; можно несколько."
         ),
     ] = None,
     latency_metrics: Annotated[
         list[str] | None,
-        option(
+        metrics_option(
             "--latency-metrics",
-            metavar="ИМЯ...",
-            panel=_METRICS,
-            help="AL AP DAL (по умолчанию), LAAL, AP_HYP, ATD, StartOffset, EndOffset, NumChunks, "
-            "RTF или свои; для речи к каждому добавляется _CA.",
+            "AL AP DAL (по умолчанию), LAAL, AP_HYP, ATD, StartOffset, EndOffset, NumChunks, RTF "
+            "или свои; для речи к каждому добавляется _CA.",
         ),
     ] = None,
-    eval_latency_unit: Annotated[
-        str,
-        option(
-            "--eval-latency-unit",
-            metavar="word|char",
-            panel=_METRICS,
-            parser=one_of("word", "char"),
-            help="У чего есть задержка: у слова (по умолчанию) или у буквы.",
-        ),
-    ] = "word",
-    no_use_ref_len: Annotated[
-        bool,
-        option(
-            "--no-use-ref-len",
-            panel=_METRICS,
-            help="Считать AL, LAAL и AP по длине написанного, а не эталона.",
-        ),
-    ] = False,
-    sacrebleu_tokenizer: Annotated[
-        str,
-        option(
-            "--sacrebleu-tokenizer",
-            metavar="ИМЯ",
-            panel=_METRICS,
-            help=f"Как BLEU делит текст на слова (по умолчанию {TOKENIZER}).",
-        ),
-    ] = TOKENIZER,
+    eval_latency_unit: LatencyUnitName = "word",
+    no_use_ref_len: NoReferenceLength = False,
+    sacrebleu_tokenizer: Tokenizer = TOKENIZER,
     metrics_file: Annotated[
         str | None,
         option(
             "--metrics-file",
             metavar="ФАЙЛ.py",
-            panel=_METRICS,
+            panel=METRICS,
             help="Файл, который добавляет свои показатели через @register_latency_scorer или "
             "@register_quality_scorer.",
         ),
@@ -169,11 +125,11 @@ def serve(
     Коды выхода: 2 – неверные аргументы или данные; 130 – Ctrl+C, 143 – SIGTERM.
     """
     if manifest is not None and (source or target):
-        raise UsageError("укажите либо разметку, либо --source и --target")
+        raise UsageError("укажите либо манифест, либо --source и --target")
     if manifest is None and source is None:
-        raise UsageError("не указаны данные: разметка или --source и --target")
+        raise UsageError("не указаны данные: манифест или --source и --target")
     if manifest is not None and source_type == "text":
-        raise UsageError("--source-type text: в разметке записи, а не тексты")
+        raise UsageError("--source-type text: в манифесте записи, а не тексты")
     from stt_ru.simultaneous.server.running import (
         TOKEN_VARIABLE,
         address_of,

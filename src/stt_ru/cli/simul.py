@@ -15,6 +15,24 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 import typer
 
 from stt_ru.cli.interrupts import Interrupted
+from stt_ru.cli.options import (
+    DATA,
+    DEFAULT_MODEL,
+    LATENCY,
+    METRICS,
+    QUALITY,
+    TOKENIZER,
+    WORK,
+    LatencyUnitName,
+    NoReferenceLength,
+    SourceFile,
+    SpeechOrTexts,
+    TargetFile,
+    Tokenizer,
+    metrics_option,
+    option,
+    source_type_option,
+)
 from stt_ru.cli.russian import RussianCommand, number, one_of, whole_number
 from stt_ru.cli.streams import print_answer, print_message
 from stt_ru.errors import SttRuError, UsageError
@@ -30,31 +48,17 @@ if TYPE_CHECKING:
     from stt_ru.transcriber import Recognizer
 
 # Written here as well as in the library, whose modules are heavy; a test keeps them equal.
-QUALITY: Final = ("BLEU",)
-LATENCY: Final = ("AL", "AP", "DAL")
-TOKENIZER: Final = "13a"
 MAX_TAIL_STEPS: Final = 1000
 REMOTE_ADDRESS: Final = "localhost"
 REMOTE_PORT: Final = 12321
-ASR_MODEL: Final = "gigaam-v3-e2e-rnnt"
 
 MANY_VALUED: Final = ("--quality-metrics", "--latency-metrics")
 
-_DATA = "Данные"
 _AGENT = "Агент"
-_METRICS = "Показатели"
-_WORK = "Ход работы"
 _REMOTE = "Сервер stt-ru serve"
 
 _METRIC_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(,[A-Za-z_][A-Za-z0-9_]*)*,?")
 _LINE_EVERY_S: Final = 10.0
-
-
-def option(*names: str, help: str, metavar: str | None = None, panel: str, **more: Any) -> Any:
-    """A typer option as all of this command's are declared."""
-    return typer.Option(
-        *names, help=help, metavar=metavar, show_default=False, rich_help_panel=panel, **more
-    )
 
 
 class MetricsCommand(RussianCommand):
@@ -152,44 +156,19 @@ def split_names(values: Sequence[str] | None, default: Sequence[str]) -> list[st
 
 def simul(
     ctx: typer.Context,
-    manifest: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="РАЗМЕТКА",
-            show_default=False,
-            help="CSV, JSONL или каталог с записями и текстами, как у evaluate; вместо --source и "
-            "--target.",
-        ),
-    ] = None,
-    source: Annotated[
-        Path | None,
-        option(
-            "--source",
-            metavar="ФАЙЛ",
-            panel=_DATA,
-            help="Источники, по одному в строке: тексты или пути к записям.",
-        ),
-    ] = None,
-    target: Annotated[
-        Path | None,
-        option("--target", metavar="ФАЙЛ", panel=_DATA, help="Эталоны, по одному в строке."),
-    ] = None,
+    manifest: SpeechOrTexts = None,
+    source: SourceFile = None,
+    target: TargetFile = None,
     source_type: Annotated[
         str | None,
-        option(
-            "--source-type",
-            metavar="text|speech",
-            panel=_DATA,
-            parser=one_of("text", "speech"),
-            help="Что в --source (по умолчанию то, что читает агент).",
-        ),
+        source_type_option("Что в --source (по умолчанию то, что читает агент)."),
     ] = None,
     target_type: Annotated[
         str | None,
         option(
             "--target-type",
             metavar="text|speech",
-            panel=_DATA,
+            panel=DATA,
             parser=one_of("text", "speech"),
             help="Что пишет агент (по умолчанию то, что он говорит о себе).",
         ),
@@ -199,7 +178,7 @@ def simul(
         option(
             "--start-index",
             metavar="N",
-            panel=_DATA,
+            panel=DATA,
             parser=whole_number(0),
             help="Первый пример, счёт с 0 (по умолчанию 0).",
         ),
@@ -209,7 +188,7 @@ def simul(
         option(
             "--end-index",
             metavar="N",
-            panel=_DATA,
+            panel=DATA,
             parser=whole_number(-1),
             help="Пример, на котором остановиться, сам он не входит (по умолчанию -1: до конца).",
         ),
@@ -247,75 +226,48 @@ def simul(
     ] = MAX_TAIL_STEPS,
     quality_metrics: Annotated[
         list[str] | None,
-        option(
+        metrics_option(
             "--quality-metrics",
-            metavar="ИМЯ...",
-            panel=_METRICS,
-            help="BLEU (по умолчанию), CHRF, WER, CER, ASR_BLEU или свои; можно несколько.",
+            "BLEU (по умолчанию), CHRF, WER, CER, ASR_BLEU или свои; можно несколько.",
         ),
     ] = None,
     latency_metrics: Annotated[
         list[str] | None,
-        option(
+        metrics_option(
             "--latency-metrics",
-            metavar="ИМЯ...",
-            panel=_METRICS,
-            help="AL AP DAL (по умолчанию), LAAL, AP_HYP, ATD, StartOffset, EndOffset, NumChunks, "
-            "RTF, каждый и с _CA, или свои; можно несколько.",
+            "AL AP DAL (по умолчанию), LAAL, AP_HYP, ATD, StartOffset, EndOffset, NumChunks, RTF, "
+            "каждый и с _CA, или свои; можно несколько.",
         ),
     ] = None,
     computation_aware: Annotated[
         bool,
         option(
             "--computation-aware",
-            panel=_METRICS,
+            panel=METRICS,
             help="Добавить к каждому показателю задержки его _CA: с временем вычислений.",
         ),
     ] = False,
-    eval_latency_unit: Annotated[
-        str,
-        option(
-            "--eval-latency-unit",
-            metavar="word|char",
-            panel=_METRICS,
-            parser=one_of("word", "char"),
-            help="У чего есть задержка: у слова (по умолчанию) или у буквы.",
-        ),
-    ] = "word",
-    no_use_ref_len: Annotated[
-        bool,
-        option(
-            "--no-use-ref-len",
-            panel=_METRICS,
-            help="Считать AL, LAAL и AP по длине написанного, а не эталона.",
-        ),
-    ] = False,
-    sacrebleu_tokenizer: Annotated[
-        str,
-        option(
-            "--sacrebleu-tokenizer",
-            metavar="ИМЯ",
-            panel=_METRICS,
-            help=f"Как BLEU делит текст на слова (по умолчанию {TOKENIZER}).",
-        ),
-    ] = TOKENIZER,
+    eval_latency_unit: LatencyUnitName = "word",
+    no_use_ref_len: NoReferenceLength = False,
+    sacrebleu_tokenizer: Tokenizer = TOKENIZER,
     asr_model: Annotated[
         str,
         option(
             "--asr-model",
             metavar="ИМЯ",
-            panel=_METRICS,
-            help=f"Модель, которая слушает речь агента для ASR_BLEU (по умолчанию {ASR_MODEL}).",
+            panel=METRICS,
+            help="Модель, которая слушает речь агента для ASR_BLEU "
+            f"(по умолчанию {DEFAULT_MODEL}).",
         ),
-    ] = ASR_MODEL,
+    ] = DEFAULT_MODEL,
     asr_model_dir: Annotated[
         Path | None,
-        option("--asr-model-dir", metavar="КАТАЛОГ", panel=_METRICS, help="Файлы этой модели."),
+        option("--asr-model-dir", metavar="КАТАЛОГ", panel=METRICS, help="Файлы этой модели."),
     ] = None,
     asr_vad_dir: Annotated[
         Path | None,
         option(
-            "--asr-vad-dir", metavar="КАТАЛОГ", panel=_METRICS, help="Где лежит silero_vad.onnx."
+            "--asr-vad-dir", metavar="КАТАЛОГ", panel=METRICS, help="Где лежит silero_vad.onnx."
         ),
     ] = None,
     output: Annotated[
@@ -323,7 +275,7 @@ def simul(
         option(
             "--output",
             metavar="КАТАЛОГ",
-            panel=_WORK,
+            panel=WORK,
             help="Куда писать instances.log, scores.tsv, metrics.tsv и config.yaml.",
         ),
     ] = None,
@@ -331,7 +283,7 @@ def simul(
         bool,
         option(
             "--score-only",
-            panel=_WORK,
+            panel=WORK,
             help="Пересчитать показатели по instances.log из --output, без агента; --output может "
             "быть и самим журналом, тогда ничего не пишется. Журналы SimulEval читаются тоже.",
         ),
@@ -340,12 +292,12 @@ def simul(
         bool,
         option(
             "--continue-unfinished",
-            panel=_WORK,
+            panel=WORK,
             help="Продолжить прерванный прогон из --output; примеры с ошибкой повторяются.",
         ),
     ] = False,
     no_progress_bar: Annotated[
-        bool, option("--no-progress-bar", panel=_WORK, help="Не показывать ход работы.")
+        bool, option("--no-progress-bar", panel=WORK, help="Не показывать ход работы.")
     ] = False,
     remote_address: Annotated[
         str | None,
@@ -428,7 +380,7 @@ def simul(
 def _check_request(options: Namespace, *, is_remote: bool) -> None:
     has_data = options.manifest is not None or options.source is not None
     if options.manifest is not None and (options.source or options.target):
-        raise UsageError("укажите либо разметку, либо --source и --target")
+        raise UsageError("укажите либо манифест, либо --source и --target")
     if options.score_only:
         if options.output is None:
             raise UsageError("--score-only: укажите --output с каталогом прогона или журналом")
@@ -438,12 +390,12 @@ def _check_request(options: Namespace, *, is_remote: bool) -> None:
     if is_remote:
         if has_data or options.output or options.continue_unfinished:
             raise UsageError(
-                "--remote-address, --remote-port: данные и журнал – у сервера, поэтому разметка, "
+                "--remote-address, --remote-port: данные и журнал – у сервера, поэтому манифест, "
                 "--source, --target, --output и --continue-unfinished здесь не нужны"
             )
         return
     if not has_data:
-        raise UsageError("не указаны данные: разметка или --source и --target")
+        raise UsageError("не указаны данные: манифест или --source и --target")
     if options.continue_unfinished and options.output is None:
         raise UsageError("--continue-unfinished: укажите --output с начатым прогоном")
 
@@ -530,7 +482,7 @@ def _run_local(
     show_progress: bool,
 ) -> int:
     if options.manifest is not None and options.source_type == "text":
-        raise UsageError("--source-type text: в разметке записи, а не тексты")
+        raise UsageError("--source-type text: в манифесте записи, а не тексты")
     dataset: Dataset | None = None
     if options.manifest is not None or options.source_type is not None:  # before the agent loads
         dataset = _dataset(options, notices)

@@ -11,8 +11,24 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from stt_ru.cli.interrupts import Interrupted
+from stt_ru.cli.options import (
+    MODEL,
+    REPORT,
+    WORK,
+    AllowEmpty,
+    Device,
+    Language,
+    NoVad,
+    Offline,
+    Quantization,
+    Quiet,
+    VadFolder,
+    argument,
+    model_option,
+    option,
+)
 from stt_ru.cli.outcome import check_output
-from stt_ru.cli.russian import number, one_of, whole_number
+from stt_ru.cli.russian import number, whole_number
 from stt_ru.cli.streams import print_answer, print_message
 from stt_ru.errors import MissingExtraError, ReportError, UsageError
 
@@ -32,52 +48,36 @@ INTERVAL_S: Final = 0.2
 STEP_S: Final = 0.5
 TIMEOUT_S: Final = 60.0
 
-_MODEL = "Модель"
 _SENDING = "Отправка"
 _TRUTH = "Время слов эталона"
-_WORK = "Ход работы"
-
-
-def _option(*names: str, help: str, metavar: str | None = None, panel: str, **more: Any) -> Any:
-    return typer.Option(
-        *names, help=help, metavar=metavar, show_default=False, rich_help_panel=panel, **more
-    )
 
 
 def stream(
     manifest: Annotated[
         Path,
-        typer.Argument(
-            metavar="РАЗМЕТКА",
-            show_default=False,
-            help="CSV или JSONL с полями audio, text и необязательными channel и words, или "
-            "каталог с записями и их текстами.",
+        argument(
+            "МАНИФЕСТ",
+            "CSV или JSONL с полями audio, text и необязательными channel и words, или каталог с "
+            "записями и их текстами.",
         ),
     ],
     model: Annotated[
         list[str] | None,
-        _option(
-            "-m",
-            "--model",
-            metavar="ИМЯ[=КАТАЛОГ]",
-            panel=_MODEL,
-            help="Потоковая модель: tiny-ru-stream, sherpa-stream=КАТАЛОГ, vosk-stream=КАТАЛОГ; "
-            "или модель onnx-asr, которая заново распознаёт накопленное каждые --step секунд; или "
+        model_option(
+            "Потоковая модель: tiny-ru-stream, sherpa-stream=КАТАЛОГ, vosk-stream=КАТАЛОГ; или "
+            "модель onnx-asr, которая заново распознаёт накопленное каждые --step секунд; или "
             "МОДУЛЬ:ФУНКЦИЯ. Можно повторять (по умолчанию "
             f"{DEFAULT_MODEL}, встроенная, демонстрационная).",
         ),
     ] = None,
     output: Annotated[
         Path | None,
-        _option("-o", "--output", metavar="ФАЙЛ.json", panel=_WORK, help="Подробный отчёт."),
+        option("-o", "--output", metavar="ФАЙЛ.json", panel=REPORT, help="Подробный отчёт."),
     ] = None,
-    quiet: Annotated[
-        bool,
-        _option("-q", "--quiet", panel=_WORK, help="Не показывать ход работы (ошибки выводятся)."),
-    ] = False,
+    quiet: Quiet = False,
     interval: Annotated[
         float,
-        _option(
+        option(
             "--interval",
             metavar="С",
             panel=_SENDING,
@@ -87,7 +87,7 @@ def stream(
     ] = INTERVAL_S,
     speed: Annotated[
         float,
-        _option(
+        option(
             "--speed",
             metavar="X",
             panel=_SENDING,
@@ -97,7 +97,7 @@ def stream(
     ] = 1.0,
     realtime: Annotated[
         bool | None,
-        _option(
+        option(
             "--realtime/--remap",
             panel=_SENDING,
             help="Отправлять в реальном времени, или сразу с пересчётом времён – быстрее, с теми "
@@ -106,7 +106,7 @@ def stream(
     ] = None,
     streams: Annotated[
         int,
-        _option(
+        option(
             "--streams",
             metavar="N",
             panel=_SENDING,
@@ -117,10 +117,10 @@ def stream(
     ] = 1,
     step: Annotated[
         float,
-        _option(
+        option(
             "--step",
             metavar="С",
-            panel=_MODEL,
+            panel=MODEL,
             parser=number(0, exclusive=True),
             help="Через сколько секунд звука непотоковая модель распознаёт заново (по умолчанию "
             f"{STEP_S:g}).",
@@ -128,10 +128,10 @@ def stream(
     ] = STEP_S,
     timeout: Annotated[
         float,
-        _option(
+        option(
             "--timeout",
             metavar="С",
-            panel=_WORK,
+            panel=WORK,
             parser=number(0, exclusive=True),
             help="Сколько секунд ждать модель, которая молчит, прежде чем перейти к следующей "
             f"записи (по умолчанию {TIMEOUT_S:g}).",
@@ -139,44 +139,44 @@ def stream(
     ] = TIMEOUT_S,
     history: Annotated[
         Path | None,
-        _option(
+        option(
             "--history",
             metavar="КАТАЛОГ",
-            panel=_WORK,
+            panel=WORK,
             help="Сохранить, что и когда отправлено и получено: по файлу JSON на запись.",
         ),
     ] = None,
     plots: Annotated[
         Path | None,
-        _option(
+        option(
             "--plots",
             metavar="КАТАЛОГ",
-            panel=_WORK,
+            panel=WORK,
             help="Нарисовать каждую запись и сводку по моделям (PNG).",
         ),
     ] = None,
     timings: Annotated[
         Path | None,
-        _option(
+        option(
             "--timings",
             metavar="ФАЙЛ.ctm|КАТАЛОГ",
             panel=_TRUTH,
             help="Время слов: файл CTM или каталог с файлами TextGrid. Без него – поле words "
-            "разметки, а где его нет, выравнивание моделью --aligner.",
+            "манифеста, а где его нет, выравнивание моделью --aligner.",
         ),
     ] = None,
     save_timings: Annotated[
         Path | None,
-        _option(
+        option(
             "--save-timings",
             metavar="ФАЙЛ.jsonl",
             panel=_TRUTH,
-            help="Записать найденное время слов как разметку с полем words.",
+            help="Записать найденное время слов как манифест с полем words.",
         ),
     ] = None,
     aligner: Annotated[
         str,
-        _option(
+        option(
             "--aligner",
             metavar="ИМЯ[=КАТАЛОГ]",
             panel=_TRUTH,
@@ -185,54 +185,19 @@ def stream(
     ] = DEFAULT_MODEL,
     no_offline: Annotated[
         bool,
-        _option(
+        option(
             "--no-offline",
-            panel=_WORK,
+            panel=WORK,
             help="Не распознавать записи ещё раз целиком: ΔWER не будет.",
         ),
     ] = False,
-    quantization: Annotated[
-        str,
-        _option(
-            "--quantization",
-            metavar="ТИП",
-            panel=_MODEL,
-            help="Веса модели: int8 (по умолчанию) или none – полные.",
-        ),
-    ] = "int8",
-    language: Annotated[
-        str,
-        _option(
-            "--language",
-            metavar="КОД",
-            panel=_MODEL,
-            help="Язык речи для многоязычных моделей (по умолчанию ru).",
-        ),
-    ] = "ru",
-    device: Annotated[
-        str,
-        _option(
-            "--device",
-            metavar="УСТРОЙСТВО",
-            panel=_MODEL,
-            parser=one_of("auto", "cpu", "cuda", "coreml", "directml"),
-            help="auto (по умолчанию), cpu, cuda, coreml, directml.",
-        ),
-    ] = "auto",
-    no_vad: Annotated[
-        bool, _option("--no-vad", panel=_MODEL, help="Распознавать накопленное без поиска речи.")
-    ] = False,
-    vad_dir: Annotated[
-        Path | None,
-        _option("--vad-dir", metavar="КАТАЛОГ", panel=_MODEL, help="Где лежит silero_vad.onnx."),
-    ] = None,
-    offline: Annotated[
-        bool, _option("--offline", panel=_MODEL, help="Не обращаться к сети.")
-    ] = False,
-    allow_empty: Annotated[
-        bool,
-        _option("--allow-empty", panel=_WORK, help="Пустой эталон – запись без речи, а не ошибка."),
-    ] = False,
+    quantization: Quantization = "int8",
+    language: Language = "ru",
+    device: Device = "auto",
+    no_vad: NoVad = False,
+    vad_dir: VadFolder = None,
+    offline: Offline = False,
+    allow_empty: AllowEmpty = False,
 ) -> None:
     """Меряет, как поздно, устойчиво и верно появляются слова, пока звучит запись.
 
@@ -243,7 +208,7 @@ def stream(
     слово итога; «Счёт» – секунд работы на секунду звука.
 
     Коды выхода: 0 – всё сделано; 1 – модель не загрузилась, запись не распознана или отчёт не
-    записан; 2 – неверные аргументы или разметка; 130 – Ctrl+C, 143 – SIGTERM.
+    записан; 2 – неверные аргументы или манифест; 130 – Ctrl+C, 143 – SIGTERM.
     """
     from stt_ru.cli.models import parse_models
     from stt_ru.manifest import load_manifest
@@ -257,7 +222,7 @@ def stream(
     if save_timings is not None:
         check_target(save_timings, suffixes=(".jsonl",))
         if save_timings.exists() and save_timings.resolve() == manifest.resolve():
-            raise UsageError(f"--save-timings {save_timings} стёр бы разметку: укажите другой файл")
+            raise UsageError(f"--save-timings {save_timings} стёр бы манифест: укажите другой файл")
     if timings is not None and not timings.exists():
         raise UsageError(f"--timings {timings}: нет такого файла или каталога")
     if no_vad and vad_dir is not None:

@@ -413,12 +413,12 @@ def _say_what_is_left(report: ModelReport, samples: Iterable[Sample], notices: l
     left = [name for key, name in rows.items() if key not in wanted]
     if left and len(left) == len(rows):
         raise UsageError(
-            f"{report.label}: ни одной записи отчёта ({listed(left)}) в разметке нет: "
+            f"{report.label}: ни одной записи отчёта ({listed(left)}) в манифесте нет: "
             "пути должны быть записаны так же, как в отчёте"
         )
     if left:
         notices.append(
-            f"{report.label}: в разметке нет записей отчёта, они не сравниваются ({len(left)}): "
+            f"{report.label}: в манифесте нет записей отчёта, они не сравниваются ({len(left)}): "
             f"{listed(left)}"
         )
 

@@ -1,0 +1,279 @@
+"""The options that commands share: each is declared once, and means the same everywhere.
+
+A command writes ``vad_dir: VadFolder = None``; options of its own it makes by `option`. Light on
+purpose: it is loaded for ``--help``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from stt_ru.cli.russian import number, one_of
+
+MODEL: Final = "Модель"
+AUDIO: Final = "Звук и поиск речи"
+TEXT: Final = "Сравнение текстов"
+REPORT: Final = "Таблица и отчёт"
+WORK: Final = "Ход работы"
+DATA: Final = "Данные"
+METRICS: Final = "Показатели"
+"""Headings of the help, under which options stand."""
+
+# Written here as well as in the library, whose modules are heavy; tests keep them equal.
+DEFAULT_MODEL: Final = "gigaam-v3-e2e-rnnt"
+THRESHOLD: Final = 0.5
+MIN_SPEECH_MS: Final = 250.0
+MAX_SPEECH_S: Final = 20.0
+MIN_SILENCE_MS: Final = 100.0
+SPEECH_PAD_MS: Final = 30.0
+QUALITY: Final = ("BLEU",)
+LATENCY: Final = ("AL", "AP", "DAL")
+TOKENIZER: Final = "13a"
+
+
+def option(*names: str, help: str, panel: str, metavar: str | None = None, **more: Any) -> Any:
+    """A typer option that stands under the heading ``panel``; its help says its default."""
+    return typer.Option(
+        *names, help=help, metavar=metavar, show_default=False, rich_help_panel=panel, **more
+    )
+
+
+def argument(metavar: str, help: str) -> Any:
+    """A typer argument."""
+    return typer.Argument(metavar=metavar, show_default=False, help=help)
+
+
+def model_option(help: str) -> Any:
+    """``-m``; what may follow is the command's own."""
+    return option("-m", "--model", metavar="ИМЯ[=КАТАЛОГ]", panel=MODEL, help=help)
+
+
+# The model
+
+Quantization = Annotated[
+    str,
+    option(
+        "--quantization",
+        metavar="ТИП",
+        panel=MODEL,
+        help="Веса модели: int8 (по умолчанию) или none – полные.",
+    ),
+]
+Language = Annotated[
+    str,
+    option(
+        "--language",
+        metavar="КОД",
+        panel=MODEL,
+        help="Язык речи для многоязычных моделей (по умолчанию ru).",
+    ),
+]
+Device = Annotated[
+    str,
+    option(
+        "--device",
+        metavar="УСТРОЙСТВО",
+        panel=MODEL,
+        parser=one_of("auto", "cpu", "cuda", "coreml", "directml"),
+        help="auto (по умолчанию), cpu, cuda, coreml, directml.",
+    ),
+]
+Offline = Annotated[bool, option("--offline", panel=MODEL, help="Не обращаться к сети.")]
+
+# Audio and the search for speech
+
+Mono = Annotated[bool, option("--mono", panel=AUDIO, help="Свести каналы в один.")]
+NoVad = Annotated[
+    bool,
+    option("--no-vad", panel=AUDIO, help="Распознавать звук целиком, без поиска речи."),
+]
+VadFolder = Annotated[
+    Path | None,
+    option("--vad-dir", metavar="КАТАЛОГ", panel=AUDIO, help="Где лежит silero_vad.onnx."),
+]
+VadThreshold = Annotated[
+    float,
+    option(
+        "--vad-threshold",
+        metavar="P",
+        panel=AUDIO,
+        parser=number(0, 1, exclusive=True),
+        help=f"Вероятность, с которой начинается речь (по умолчанию {THRESHOLD:g}).",
+    ),
+]
+MinSpeechMs = Annotated[
+    float,
+    option(
+        "--min-speech-ms",
+        metavar="МС",
+        panel=AUDIO,
+        parser=number(0),
+        help=f"Отрезки короче отбрасываются (по умолчанию {MIN_SPEECH_MS:g}).",
+    ),
+]
+MaxSpeechS = Annotated[
+    float,
+    option(
+        "--max-speech-s",
+        metavar="С",
+        panel=AUDIO,
+        parser=number(1),
+        help=f"Отрезки длиннее режутся в тихом месте (по умолчанию {MAX_SPEECH_S:g}).",
+    ),
+]
+MinSilenceMs = Annotated[
+    float,
+    option(
+        "--min-silence-ms",
+        metavar="МС",
+        panel=AUDIO,
+        parser=number(0),
+        help=f"Пауза короче не разделяет отрезки (по умолчанию {MIN_SILENCE_MS:g}).",
+    ),
+]
+SpeechPadMs = Annotated[
+    float,
+    option(
+        "--speech-pad-ms",
+        metavar="МС",
+        panel=AUDIO,
+        parser=number(0),
+        help=f"Запас по краям отрезка (по умолчанию {SPEECH_PAD_MS:g}).",
+    ),
+]
+
+# Texts
+
+AllowEmpty = Annotated[
+    bool,
+    option(
+        "--allow-empty",
+        panel=TEXT,
+        help="Пустой эталон – запись без речи: всё распознанное в ней считается вставками.",
+    ),
+]
+Numbers = Annotated[
+    str,
+    option(
+        "--numbers",
+        metavar="as-is|match",
+        panel=TEXT,
+        parser=one_of("as-is", "match"),
+        help="match: показать WER и с числами, где «15» и «пятнадцать» – одно (по умолчанию "
+        "as-is; WER таблицы не меняется).",
+    ),
+]
+Fillers = Annotated[
+    bool,
+    option(
+        "--fillers", panel=TEXT, help="Показать WER и без слов «ну», «э-э», «мм» в обоих текстах."
+    ),
+]
+GlossaryFile = Annotated[
+    Path | None,
+    option(
+        "--glossary",
+        metavar="ФАЙЛ",
+        panel=TEXT,
+        help="Показать WER и с равными формами: в строке «яндекс = yandex = янд екс».",
+    ),
+]
+
+# Table and report
+
+Output = Annotated[
+    Path | None,
+    option("-o", "--output", metavar="ФАЙЛ", panel=REPORT, help="Отчёт .json, .html, .md, .csv."),
+]
+EmbedAudio = Annotated[
+    bool,
+    option("--embed-audio", panel=REPORT, help="Положить записи внутрь страницы .html."),
+]
+GroupBy = Annotated[
+    str | None,
+    option(
+        "--group-by",
+        metavar="КОЛОНКА",
+        panel=REPORT,
+        help="Строки с одним значением этой колонки манифеста (звонок, диктор) зависят друг от "
+        "друга: учесть это в интервале «95 %» и в сравнении моделей.",
+    ),
+]
+
+# Work
+
+Quiet = Annotated[
+    bool,
+    option("-q", "--quiet", panel=WORK, help="Не показывать ход работы (ошибки выводятся)."),
+]
+
+# Agents, and systems behind a server
+
+SpeechOrTexts = Annotated[
+    Path | None,
+    argument(
+        "МАНИФЕСТ",
+        "CSV, JSONL или каталог с записями и текстами, как у evaluate; вместо --source и --target.",
+    ),
+]
+SourceFile = Annotated[
+    Path | None,
+    option(
+        "--source",
+        metavar="ФАЙЛ",
+        panel=DATA,
+        help="Источники, по одному в строке: тексты или пути к записям.",
+    ),
+]
+TargetFile = Annotated[
+    Path | None,
+    option("--target", metavar="ФАЙЛ", panel=DATA, help="Эталоны, по одному в строке."),
+]
+
+
+def source_type_option(help: str) -> Any:
+    """``--source-type``; what it is by default is the command's own."""
+    return option(
+        "--source-type",
+        metavar="text|speech",
+        panel=DATA,
+        parser=one_of("text", "speech"),
+        help=help,
+    )
+
+
+def metrics_option(name: str, help: str) -> Any:
+    """An option that names measures; which there are is the command's own."""
+    return option(name, metavar="ИМЯ...", panel=METRICS, help=help)
+
+
+LatencyUnitName = Annotated[
+    str,
+    option(
+        "--eval-latency-unit",
+        metavar="word|char",
+        panel=METRICS,
+        parser=one_of("word", "char"),
+        help="У чего есть задержка: у слова (по умолчанию) или у буквы.",
+    ),
+]
+NoReferenceLength = Annotated[
+    bool,
+    option(
+        "--no-use-ref-len",
+        panel=METRICS,
+        help="Считать AL, LAAL и AP по длине написанного, а не эталона.",
+    ),
+]
+Tokenizer = Annotated[
+    str,
+    option(
+        "--sacrebleu-tokenizer",
+        metavar="ИМЯ",
+        panel=METRICS,
+        help=f"Как BLEU делит текст на слова (по умолчанию {TOKENIZER}).",
+    ),
+]
