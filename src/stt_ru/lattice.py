@@ -1,0 +1,238 @@
+"""Which branch of a marked reference was said, and what the errors against it are.
+
+The alignment of a text with all branches at once: a table of Wagner and Fischer (1974) whose rows
+part at the alternatives of a place and meet after it. Its cost is word errors first, characters of
+the differing words second. Texts without marks never come here.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from rapidfuzz import process
+from rapidfuzz.distance import Levenshtein
+
+from stt_ru.alignment import align
+from stt_ru.normalize import normalize
+from stt_ru.scoring import Score, score_texts, total_score
+from stt_ru.variants import ANYTHING, Alternative, Marked, branch_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from stt_ru.alignment import Pair
+
+_UNREACHED: Final = 1 << 60
+_MOST_KEPT = 10_000_000  # distances between words that are kept at a time
+
+
+def score_reference(reference: str | Marked, hypothesis: str) -> tuple[Score, str | None]:
+    """The errors against the branch that was said, and that branch as written.
+
+    Args:
+        reference: What `stt_ru.variants.read_reference` made of the true text.
+        hypothesis: The recognised text, normalised.
+
+    Returns:
+        The score, and the branch: None for a reference without marks.
+    """
+    if isinstance(reference, str):
+        return score_texts(reference, hypothesis), None
+    chosen = choose_branch(reference, hypothesis)
+    return score_branch(chosen, hypothesis), chosen
+
+
+def choose_branch(reference: Marked, hypothesis: str) -> str:
+    """The branch with the fewest errors, as written.
+
+    The fewest word errors; of such branches the one with the fewest characters of error in its
+    alignment, where a word for another costs the Levenshtein distance of the two, and a word left
+    out or added its length and a space; of such the one that is written first. Words that «<*>»
+    stands for cost nothing.
+
+    Args:
+        reference: With marks.
+        hypothesis: The recognised text, normalised.
+
+    Example:
+        >>> from stt_ru.variants import read_reference
+        >>> choose_branch(read_reference("{тысяча|1000} рублей {ну}"), "1000 рублей")
+        '1000 рублей'
+    """
+    places = reference.places
+    if reference.branches == 1:
+        return branch_text(place[0] for place in places)
+    heard = hypothesis.split()
+    unit = _unit(heard, [one.words for place in places for one in place])
+    rest = _costs_to_the_end(places, heard, unit)
+    best = rest[0][0]
+    steps = _Steps(heard, unit)
+    row = steps.inserted
+    branch = []
+    for place, after in zip(places, rest[1:], strict=True):
+        for one in place:
+            reached = steps.through(row, one.words)
+            is_best = reached + after == best
+            if is_best.any():
+                branch.append(one)
+                row = np.where(is_best, reached, _UNREACHED)
+                break
+    assert len(branch) == len(places), "a cheapest way goes through every place"
+    return branch_text(branch)
+
+
+def score_branch(branch: str, hypothesis: str) -> Score:
+    """Errors against one branch: of the stretches between «<*>», each against its words.
+
+    Args:
+        branch: As `choose_branch` gives it.
+        hypothesis: The recognised text, normalised.
+
+    Example:
+        >>> score_branch("да <*>", "да ну и так далее").words
+        EditCounts(substitutions=0, deletions=0, insertions=0, length=1)
+    """
+    return total_score(
+        score_texts(" ".join(true), " ".join(heard))
+        for true, heard in _stretches(branch, hypothesis)
+        if true is not None
+    )
+
+
+def align_branch(branch: str, hypothesis: str) -> list[Pair]:
+    """Pairs of words in their order, by the script that `score_branch` counts.
+
+    Words that «<*>» stands for are paired with it.
+
+    Args:
+        branch: As `choose_branch` gives it.
+        hypothesis: The recognised text, normalised.
+
+    Example:
+        >>> align_branch("да <*>", "да ну")
+        [('да', 'да'), ('<*>', 'ну')]
+    """
+    pairs: list[Pair] = []
+    for true, heard in _stretches(branch, hypothesis):
+        if true is None:
+            pairs += [(ANYTHING, word) for word in heard]
+        else:
+            pairs += align(true, heard)
+    return pairs
+
+
+def branch_words(branch: str) -> list[str]:
+    """The words of a branch, those of its denominator: without «<*>»."""
+    return [word for word in Alternative.of(branch).words if word != ANYTHING]
+
+
+def _stretches(branch: str, hypothesis: str) -> Iterator[tuple[list[str] | None, list[str]]]:
+    """Stretches of the branch with the words that stand for them; None is «<*>».
+
+    The cheapest division, as in `choose_branch`; of equal ones that in which «<*>» comes first.
+    """
+    words = Alternative.of(branch).words
+    heard = hypothesis.split()
+    if ANYTHING not in words:
+        yield normalize(branch).split(), heard
+        return
+    stretches: list[list[str] | None] = [[]]
+    for word in words:
+        if word == ANYTHING:
+            stretches += [None, []]
+        else:
+            last = stretches[-1]
+            assert last is not None
+            last.append(word)
+    places = [
+        (Alternative("", (ANYTHING,) if stretch is None else tuple(stretch)),)
+        for stretch in stretches
+    ]
+    unit = _unit(heard, [words])
+    rest = _costs_to_the_end(places, heard, unit)
+    steps = _Steps(heard, unit)
+    start = 0
+    costs = pairwise(rest)
+    for stretch, (place,), (before, after) in zip(stretches, places, costs, strict=True):
+        reached = steps.through(steps.start(start), place.words)
+        end = int(np.argmax(reached + after == before[start]))
+        if after is rest[-1]:  # words added after the last place are the last stretch's
+            end = len(heard)
+        yield stretch, heard[start:end]
+        start = end
+
+
+def _unit(heard: Sequence[str], alternatives: Sequence[Sequence[str]]) -> int:
+    """Cost of one word error: more than all characters together can cost."""
+    return 1 + sum(len(word) + 1 for words in (heard, *alternatives) for word in words)
+
+
+def _costs_to_the_end(
+    places: Sequence[Sequence[Alternative]], heard: Sequence[str], unit: int
+) -> list[NDArray[np.int64]]:
+    """For each boundary of the places, and the end: the least cost from each position in the text.
+
+    The table from the end to the beginning: that of both texts reversed.
+    """
+    steps = _Steps(heard[::-1], unit)
+    rows = [steps.inserted]
+    for place in reversed(places):
+        ways = [steps.through(rows[-1], one.words[::-1]) for one in place]
+        rows.append(ways[0] if len(ways) == 1 else np.minimum.reduce(ways))
+    return [row[::-1] for row in reversed(rows)]
+
+
+class _Steps:
+    """Rows of the table of one hypothesis: element j is the least cost of reaching its word j."""
+
+    def __init__(self, heard: Sequence[str], unit: int) -> None:
+        self._unit = unit
+        numbers: dict[str, int] = {}
+        self._numbers = np.array(
+            [numbers.setdefault(word, len(numbers)) for word in heard], dtype=np.intp
+        )
+        self._distinct = numbers
+        self._kept: dict[str, NDArray[np.int64]] = {}
+        costs = np.array([0, *(unit + len(word) + 1 for word in heard)], dtype=np.int64)
+        self.inserted: NDArray[np.int64] = np.cumsum(costs)
+        """Cost of the first j words when all of them are added: the row before any place."""
+
+    def start(self, position: int) -> NDArray[np.int64]:
+        """The row of a table that begins at a position."""
+        row: NDArray[np.int64] = self.inserted - self.inserted[position]
+        row[:position] = _UNREACHED
+        return row
+
+    def through(self, row: NDArray[np.int64], words: Sequence[str]) -> NDArray[np.int64]:
+        """The row after these reference words."""
+        for word in words:
+            if word == ANYTHING:
+                row = np.minimum.accumulate(row)
+                continue
+            below = row + (self._unit + len(word) + 1)
+            np.minimum(below[1:], row[:-1] + self._substituted(word), out=below[1:])
+            # Any number of added words: the least of all to the left, each plus what lies between.
+            row = np.minimum.accumulate(below - self.inserted) + self.inserted
+        return row
+
+    def _substituted(self, word: str) -> NDArray[np.int64]:
+        costs = self._kept.get(word)
+        if costs is None:
+            if (len(self._kept) + 1) * len(self._distinct) > _MOST_KEPT:
+                self._kept.clear()
+            costs = self._kept[word] = self._distances(word)
+        return costs[self._numbers]
+
+    def _distances(self, word: str) -> NDArray[np.int64]:
+        """Cost of the word for each distinct word of the text."""
+        if not self._distinct:
+            return np.zeros(0, dtype=np.int64)
+        found: NDArray[np.int64] = process.cdist(
+            [word], list(self._distinct), scorer=Levenshtein.distance, dtype=np.int64
+        )[0]
+        found[found > 0] += self._unit
+        return found
