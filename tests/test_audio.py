@@ -14,7 +14,7 @@ import soundfile as sf
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from stt_ru.audio import Audio, load_audio, open_audio
+from stt_ru.audio import Audio, load_audio, open_audio, waveform_of
 from stt_ru.errors import AudioError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -1018,3 +1018,28 @@ def test_one_sample_is_a_recording(tmp_path: Path, rate: int) -> None:
     assert block.shape == (2, max(1, 16_000 // rate))
     assert reader.duration_s == 1 / rate
     assert reader.warnings == ()
+
+
+def test_samples_in_memory_are_a_recording_of_one_channel() -> None:
+    samples = tone(8_000, level=0.5)[:, 0]
+    assert waveform_of(samples, 8_000).shape == (1, 16_000)
+    loud = waveform_of(np.array([0.5, 1.5, -3.0]), 16_000)
+    assert loud.tolist() == [[0.5, 1.0, -1.0]]
+
+
+@pytest.mark.parametrize(
+    ("samples", "rate", "message"),
+    [
+        pytest.param(np.zeros(0, np.float32), 16_000, "ни одного отсчёта", id="none"),
+        pytest.param(np.zeros(5, np.int16), 16_000, "плавающей точкой, а не int16", id="integers"),
+        pytest.param(np.zeros((2, 5)), 16_000, r"одного канала .* \(2, 5\)", id="channels"),
+        pytest.param(np.array([0.0, np.nan]), 16_000, "не числа", id="nan"),
+        pytest.param(np.full(9, 3000.0), 16_000, "целые числа, записанные как float", id="scale"),
+        pytest.param(np.zeros(5), 100, "частота дискретизации 100 Гц", id="rate"),
+    ],
+)
+def test_samples_in_memory_that_are_no_sound_are_refused(
+    samples: NDArray[np.floating], rate: int, message: str
+) -> None:
+    with pytest.raises(AudioError, match=message):
+        waveform_of(samples, rate)

@@ -65,6 +65,26 @@ def test_distinct_channels_are_two_tracks(make: MakeTranscriber, tmp_path: Path)
         transcript.text_of(2)
 
 
+@pytest.mark.parametrize("rate", [16_000, 8_000])
+def test_samples_in_memory_have_the_text_of_their_file(
+    make: MakeTranscriber, tmp_path: Path, rate: int
+) -> None:
+    speech = np.tile(speak([1, 2, 3]), 20)[:: 16_000 // rate]  # 42 s: more than is read at once
+    path = tmp_path / "a.wav"
+    soundfile.write(path, speech, rate, subtype="FLOAT")
+    transcriber = make("gigaam-v3-ctc")
+    of_file = transcriber.transcribe(path)
+    transcript = transcriber.transcribe_waveform(speech, rate)
+    assert transcript.text == of_file.text == " ".join(["1 2 3"] * 20)
+    assert transcript.segments == of_file.segments
+    assert transcript.duration == of_file.duration
+
+
+def test_samples_that_are_no_sound_are_refused(make: MakeTranscriber) -> None:
+    with pytest.raises(AudioError, match="ни одного отсчёта"):
+        make("gigaam-v3-ctc").transcribe_waveform(np.zeros(0, np.float32))
+
+
 def test_equal_channels_are_one_track_and_recognised_once(
     make: MakeTranscriber, model: ToneModel, tmp_path: Path
 ) -> None:

@@ -126,6 +126,40 @@ def load_audio(path: str | Path, *, sample_rate: int = 16_000, mono: bool = Fals
         return Audio(waveform=waveform, sample_rate=sample_rate, warnings=reader.warnings)
 
 
+def waveform_of(
+    samples: NDArray[np.floating], sampling_rate: int, *, sample_rate: int = 16_000
+) -> Waveform:
+    """One channel in memory as a recording of it would be read, shape (1, n).
+
+    Args:
+        samples: In [-1, 1], shape (n,); what is beyond is clipped.
+        sampling_rate: Theirs, Hz.
+        sample_rate: The rate asked for, Hz.
+
+    Raises:
+        AudioError: If they are no sound: none, not finite, integers, of several channels.
+    """
+    kind = np.asarray(samples)
+    if kind.ndim != 1 or not np.issubdtype(kind.dtype, np.floating):
+        raise AudioError(
+            f"нужен массив одного канала с плавающей точкой, а не {kind.dtype} {kind.shape}"
+        )
+    if not len(kind):
+        raise AudioError("в массиве нет ни одного отсчёта звука")
+    if not MIN_SAMPLE_RATE <= sampling_rate <= MAX_SAMPLE_RATE:
+        raise AudioError(
+            f"частота дискретизации {sampling_rate} Гц, а бывает от {MIN_SAMPLE_RATE} до "
+            f"{MAX_SAMPLE_RATE}"
+        )
+    frames = kind.astype(np.float32, copy=False)[:, np.newaxis]
+    if not np.isfinite(frames).all():
+        raise AudioError("в массиве есть не числа или бесконечности")
+    frames = _Repairs().repair(frames, keeps_level=True)
+    if sampling_rate != sample_rate:
+        frames = soxr.resample(frames, sampling_rate, sample_rate, quality="HQ")
+    return _waveform(frames)
+
+
 class AudioReader:
     """A recording open for one pass from its beginning to its end.
 

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
 import numpy as np
 
-from stt_ru.audio import AudioReader, Waveform, open_audio
+from stt_ru.audio import Waveform, open_audio, waveform_of
 from stt_ru.errors import ModelLoadError, TranscriptionError, UsageError
 from stt_ru.normalize import normalize
 from stt_ru.onnx_models import (
@@ -42,7 +42,9 @@ from stt_ru.segmentation import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from numpy.typing import NDArray
 
 DEFAULT_MODEL: Final = "gigaam-v3-e2e-rnnt"
 
@@ -169,7 +171,7 @@ class Recognizer(Protocol):
     A recogniser may also have: ``label`` (its name in the table), ``concurrency`` (how many
     recordings it takes at once, from as many threads; 1 without it), ``settings`` (a mapping of
     strings for the report's signature: all that can move its text), ``warnings`` (sentences shown
-    after the table).
+    after the table), and the method of a `WaveformRecognizer`.
     """
 
     @property
@@ -179,6 +181,17 @@ class Recognizer(Protocol):
 
     def transcribe(self, path: str | Path) -> Transcript:
         """Recognise one recording; raise on failure, never answer with an empty text instead."""
+        ...
+
+
+@runtime_checkable
+class WaveformRecognizer(Recognizer, Protocol):
+    """A recogniser that also takes samples in memory; to others they are given as a WAV file."""
+
+    def transcribe_waveform(
+        self, samples: NDArray[np.float32], sampling_rate: int = SAMPLE_RATE
+    ) -> Transcript:
+        """Recognise samples of one channel in [-1, 1], shape (n,); raise on failure."""
         ...
 
 
@@ -308,7 +321,10 @@ class Transcriber:
         """
         clock = _Stopwatch()
         with open_audio(path, sample_rate=SAMPLE_RATE, mono=not self._split_channels) as reader:
-            tracks = self._recognize_tracks(reader, clock)
+            rows = reader.channels if self._split_channels else 1
+            # Many channels are held at once: shorter pieces of each keep the memory the same.
+            blocks = reader.blocks(max(1.0, _BLOCK_S / rows))
+            tracks = self._recognize_tracks(blocks, rows, clock)
             warnings, duration_s = list(reader.warnings), reader.duration_s
         channel_map = [0] * reader.channels
         for track in tracks:
@@ -338,11 +354,37 @@ class Transcriber:
             warnings=tuple(warnings),
         )
 
-    def _recognize_tracks(self, reader: AudioReader, clock: _Stopwatch) -> list[_Track]:
-        rows = reader.channels if self._split_channels else 1
+    def transcribe_waveform(
+        self, samples: NDArray[np.float32], sampling_rate: int = SAMPLE_RATE
+    ) -> Transcript:
+        """Recognise samples that are in memory: the text is that of a file that holds them.
+
+        Args:
+            samples: One channel in [-1, 1], shape (n,).
+            sampling_rate: Hz.
+
+        Raises:
+            AudioError: If they are no such samples.
+            TranscriptionError: If they cannot be recognised, e.g. are too long without a VAD.
+        """
+        clock = _Stopwatch()
+        waveform = waveform_of(samples, sampling_rate, sample_rate=SAMPLE_RATE)
+        size = round(_BLOCK_S * SAMPLE_RATE)
+        starts = range(0, waveform.shape[1], size)
+        blocks = (waveform[:, start : start + size] for start in starts)
+        (track,) = self._recognize_tracks(blocks, 1, clock)
+        return Transcript(
+            segments=tuple(Segment(start_s, end_s, text) for start_s, end_s, text in track.recognized),
+            duration=len(samples) / sampling_rate,
+            model=self.name,
+            seconds=clock.seconds,
+        )
+
+    def _recognize_tracks(
+        self, blocks: Iterable[Waveform], rows: int, clock: _Stopwatch
+    ) -> list[_Track]:
         tracks = [_Track(list(range(rows)), self._segmenter(rows))]
-        # Many channels are held at once: shorter pieces of each keep the memory the same.
-        for block in reader.blocks(max(1.0, _BLOCK_S / rows)):
+        for block in blocks:
             tracks = [part for track in tracks for part in track.split(block)]
             for track in tracks:
                 with self._turn(clock):

@@ -14,7 +14,7 @@ from stt_ru.cli import stream as command
 from stt_ru.cli.entry import run
 from stt_ru.cli.interrupts import Interruption
 from stt_ru.streaming.history import load_history
-from stt_ru.streaming.running import StreamOptions
+from stt_ru.streaming.results import StreamOptions
 from stt_ru.streaming.wrappers import OfflineToStreaming
 
 from .fakes import tone

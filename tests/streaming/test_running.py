@@ -10,6 +10,7 @@ import soundfile
 from numpy.typing import NDArray
 
 from stt_ru.errors import ModelLoadError, UsageError
+from stt_ru.evaluation import Progress, ProgressListener
 from stt_ru.manifest import Sample
 from stt_ru.streaming.chunks import (
     InputBuffer,
@@ -27,13 +28,9 @@ from stt_ru.streaming.report import (
     stream_notes,
     stream_remarks,
 )
-from stt_ru.streaming.running import (
-    LoadedStream,
-    StreamOptions,
-    StreamReport,
-    StreamSource,
-    evaluate_streams,
-)
+from stt_ru.streaming.results import StreamOptions, StreamReport
+from stt_ru.streaming.running import evaluate_streams
+from stt_ru.streaming.sources import LoadedStream, StreamSource
 from stt_ru.streaming.truth import TrueWords
 from stt_ru.streaming.wrappers import OfflineToStreaming
 from stt_ru.transcriber import Transcript
@@ -264,7 +261,7 @@ def test_the_offline_twin_is_compared_row_by_row(tmp_path: Path) -> None:
 
         def transcribe(self, path: str | Path) -> Transcript:
             audio, _ = soundfile.read(path)
-            text = "1 2" if Path(path).suffix == ".wav" and Path(path).name != "tail.wav" else "1"
+            text = "1 2" if Path(path).parent == tmp_path else "1"
             return Transcript.from_text(text, len(audio) / 16_000)
 
     recognizer = Whole()
@@ -277,6 +274,68 @@ def test_the_offline_twin_is_compared_row_by_row(tmp_path: Path) -> None:
     assert "ΔWER +50.0 п.п., 95 %-й интервал от +50.0 до +50.0" in " ".join(
         stream_remarks([report])
     )
+
+
+class Channels:
+    """Says how loud the only channel it gets is; of a file with several, «много»."""
+
+    name = "channels"
+
+    def transcribe(self, path: str | Path) -> Transcript:
+        audio, _ = soundfile.read(path, always_2d=True)
+        if audio.shape[1] > 1:
+            return Transcript.from_text("много", len(audio) / 16_000)
+        return Transcript.from_text(f"{round(8 * np.abs(audio).max())}", len(audio) / 16_000)
+
+
+def test_distinct_channels_without_a_number_are_mixed_in_the_stream_and_offline(
+    tmp_path: Path,
+) -> None:
+    both = np.stack([tone(1.0), np.zeros(16_000, np.float32)], axis=1)
+    soundfile.write(tmp_path / "a.wav", both, 16_000)
+    words = {"words": [{"word": "x", "start": 0, "end": 0.9}]}
+    samples = [
+        Sample("a.wav", "x", None, words, tmp_path / "a.wav"),
+        Sample("a.wav", "x", 0, words, tmp_path / "a.wav"),
+        Sample("a.wav", "x", 2, words, tmp_path / "a.wav"),
+    ]
+    recognizer = Channels()
+    load = lambda: LoadedStream(OfflineToStreaming(recognizer, 0.5), recognizer)  # noqa: E731
+    (report,) = run(load, samples)
+    mixed, own, absent = report.results
+    assert (mixed.row.hypothesis, own.row.hypothesis) == ("1", "2")
+    assert "канала 2 в ней нет" in str(absent.row.error)
+    assert list(report.warnings) == [
+        "a.wav: каналы разные, а channel не указан: модели отправлена их смесь"
+    ]
+    assert report.offline is not None
+    # The row that was mixed is compared with the model on the same mix, not on the file.
+    assert [row.hypothesis for row in report.offline.results] == ["1", "много", "много"]
+
+
+def test_ctrl_c_in_the_offline_pass_keeps_what_was_streamed(tmp_path: Path) -> None:
+    samples = [sample(tmp_path, f"{n}.wav", 1.2) for n in range(2)]
+
+    class Interrupting(ProgressListener):
+        def loading(self, label: str) -> None:
+            pass
+
+        def advanced(self, progress: Progress) -> None:
+            if progress.model.endswith("офлайн") and progress.recordings_done:
+                raise KeyboardInterrupt
+
+    recognizer = Channels()
+    load = lambda: LoadedStream(OfflineToStreaming(recognizer, 0.5), recognizer)  # noqa: E731
+    source = StreamSource("model", "модель", load)
+    truth = TrueWords(samples, no_aligner)
+    reports = []
+    with pytest.raises(KeyboardInterrupt):  # noqa: PT012 - what came before it counts
+        for report in evaluate_streams([source], samples, truth, progress=Interrupting()):
+            reports.append(report)
+    (kept,) = reports
+    assert errors(kept) == [None, None]
+    assert kept.cost is None
+    assert list(kept.warnings) == ["прервано до конца офлайн-распознавания, ΔWER нет"]
 
 
 def test_the_json_is_json_and_holds_everything(tmp_path: Path) -> None:

@@ -1,3 +1,4 @@
+import gc
 from pathlib import Path
 
 import numpy as np
@@ -5,9 +6,16 @@ import pytest
 import soundfile
 from numpy.typing import NDArray
 
-from stt_ru.errors import AudioError, UsageError
+from stt_ru import Transcriber
+from stt_ru.audio import load_audio
+from stt_ru.errors import AudioError, StreamingError, UsageError
 from stt_ru.streaming.caller import receive_transcription
-from stt_ru.streaming.chunks import OutputChunk, TranscriptionChunk, check_consistency
+from stt_ru.streaming.chunks import (
+    OutputChunk,
+    Signal,
+    TranscriptionChunk,
+    check_consistency,
+)
 from stt_ru.streaming.model import DummyASR
 from stt_ru.streaming.sender import make_sender
 from stt_ru.streaming.wrappers import LONGEST_TAIL_S, OfflineToStreaming, StreamingToOffline
@@ -26,12 +34,26 @@ class ToneCounter:
         self.heard_s: list[float] = []
 
     def transcribe(self, path: str | Path) -> Transcript:
-        samples, rate = soundfile.read(path)
+        return self._hear(*soundfile.read(path))
+
+    def _hear(self, samples: NDArray[np.floating], rate: int) -> Transcript:
         self.heard_s.append(len(samples) / rate)
         loud = np.abs(samples[: len(samples) // 160 * 160]).reshape(-1, 160).max(axis=1) > 0.1
         edges = np.flatnonzero(np.diff(np.concatenate([[False], loud, [False]]).astype(int)))
         lengths = [round((b - a) / 10) for a, b in zip(edges[::2], edges[1::2], strict=True)]
         return Transcript.from_text(" ".join(f"т{n}" for n in lengths if n), len(samples) / rate)
+
+
+class InMemory(ToneCounter):
+    """The same of samples; a file is a mistake."""
+
+    def transcribe(self, path: str | Path) -> Transcript:
+        raise AssertionError(f"{path} was written")
+
+    def transcribe_waveform(
+        self, samples: NDArray[np.float32], sampling_rate: int = 16_000
+    ) -> Transcript:
+        return self._hear(samples, sampling_rate)
 
 
 def silence(seconds: float) -> NDArray[np.float32]:
@@ -107,6 +129,38 @@ def test_an_interval_must_be_positive(interval: float) -> None:
         OfflineToStreaming(ToneCounter(), interval)
 
 
+def test_a_recogniser_that_takes_samples_hears_the_same_without_files() -> None:
+    by_file, in_memory = ToneCounter(), InMemory()
+    texts = [
+        [chunk.data.text for chunk in outputs if isinstance(chunk.data, TranscriptionChunk)]
+        for outputs in (stream(by_file, PHRASES), stream(in_memory, PHRASES))
+    ]
+    assert texts[0] == texts[1]
+    assert by_file.heard_s == in_memory.heard_s
+
+
+def test_an_answer_that_is_no_transcript_fails_with_the_methods_name() -> None:
+    class Text(ToneCounter):
+        def transcribe(self, path: str | Path) -> Transcript:
+            return "текст"  # type: ignore[return-value]  # what a user may well write
+
+    with pytest.raises(StreamingError, match=r"tones\.transcribe вернул str, а нужен Transcript"):
+        stream(Text(), PHRASES)
+
+
+def test_the_embedded_model_streams_what_it_hears_in_the_file() -> None:
+    demo = Path(__file__).parents[2] / "fixtures" / "demo" / "02-accept.wav"
+    model = Transcriber("tiny-ru", offline=True)
+    waveform = load_audio(demo, sample_rate=16_000).waveform[0]
+    asr = OfflineToStreaming(model, interval=60)
+    asr.start_thread()
+    _, sender = make_sender(waveform, asr)
+    sender.start_sending(without_delays=True)
+    outputs = list(receive_transcription(asr, sender.id, PATIENCE_S))
+    asr.stop_thread()
+    assert TranscriptionChunk.join(outputs) == model.transcribe(demo).text
+
+
 def test_a_streaming_model_recognises_files(tmp_path: Path) -> None:
     soundfile.write(tmp_path / "a.wav", np.stack([tone(3), tone(3)], axis=1), 16_000)
     recognizer = StreamingToOffline(DummyASR(), PATIENCE_S)
@@ -119,3 +173,40 @@ def test_a_streaming_model_recognises_files(tmp_path: Path) -> None:
     recognizer.close()
     with pytest.raises(AudioError):
         recognizer.transcribe(tmp_path / "none.wav")
+
+
+def test_channels_are_mixed_when_asked_for(tmp_path: Path) -> None:
+    soundfile.write(tmp_path / "a.wav", np.stack([tone(3), silence(3)], axis=1), 16_000)
+    recognizer = StreamingToOffline(DummyASR(), PATIENCE_S, split_channels=False)
+    transcript = recognizer.transcribe(tmp_path / "a.wav")
+    recognizer.close()
+    assert (transcript.text, list(transcript.channel_map)) == ("1 2 3", [0])
+    assert recognizer.settings["channel"] == "mono"
+
+
+def test_a_model_that_finishes_before_the_audio_is_an_error(tmp_path: Path) -> None:
+    class Hasty(DummyASR):
+        def _run(self) -> None:
+            _, id = self.input_buffer.get()
+            self.output_buffer.put(OutputChunk(data=Signal.FINISH, seconds_processed=0), id)
+            self.input_buffer.get("nothing")
+
+    soundfile.write(tmp_path / "a.wav", tone(3), 16_000)
+    recognizer = StreamingToOffline(Hasty(), PATIENCE_S)
+    with pytest.raises(StreamingError, match="не дослушав"):
+        recognizer.transcribe(tmp_path / "a.wav")
+    recognizer.close()
+
+
+def test_the_models_thread_ends_with_the_recogniser(tmp_path: Path) -> None:
+    soundfile.write(tmp_path / "a.wav", tone(1), 16_000)
+    asr = DummyASR()
+    recognizer = StreamingToOffline(asr, PATIENCE_S)
+    recognizer.transcribe(tmp_path / "a.wav")
+    thread = asr._thread
+    assert thread is not None
+    assert thread.is_alive()
+    del recognizer
+    gc.collect()
+    thread.join(PATIENCE_S)
+    assert not thread.is_alive()

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from stt_ru.cli.models import ModelRequest
     from stt_ru.manifest import Sample
     from stt_ru.streaming.history import History
-    from stt_ru.streaming.running import StreamOptions, StreamReport, StreamSource
+    from stt_ru.streaming.results import StreamOptions, StreamReport
+    from stt_ru.streaming.sources import StreamSource
     from stt_ru.streaming.truth import TrueWords
 
 # Written here as well as in the library, whose modules are heavy; a test keeps them equal.
@@ -342,7 +343,7 @@ def _truth(
 def _levels(
     interval_s: float, speed: float, realtime: bool | None, streams: int, timeout_s: float
 ) -> list[StreamOptions]:
-    from stt_ru.streaming.running import StreamOptions
+    from stt_ru.streaming.results import StreamOptions
 
     def level(streams: int, *, realtime: bool | None) -> StreamOptions:
         return StreamOptions(

@@ -386,6 +386,17 @@ def check_consistency(
             )
 
 
+def check_heard(input_chunks: Sequence[InputChunk]) -> None:
+    """Make sure that a model which has finished had taken all the audio.
+
+    Raises:
+        StreamingError: If it had not.
+    """
+    last = input_chunks[-1] if input_chunks else None
+    if last is None or last.data is not Signal.FINISH or math.isnan(last.get_timestamp):
+        raise StreamingError("модель закончила, не дослушав запись")
+
+
 def convert_audio_format(
     waveform: NDArray[np.floating], audio_type: AudioType, sampling_rate: int = 16_000
 ) -> AUDIO_CHUNK_TYPE:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         StreamingASRErrorPosition,
         StreamingEvaluationResults,
     )
-    from stt_ru.streaming.running import StreamReport
+    from stt_ru.streaming.results import StreamReport
 
 RIGHT: Final = "#0072B2"
 WRONG: Final = "#D55E00"

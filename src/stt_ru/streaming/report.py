@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from stt_ru.statistics import Comparison
     from stt_ru.streaming.figures import Spread, StreamFigures
     from stt_ru.streaming.lagging import Lagging
-    from stt_ru.streaming.running import StreamReport, StreamResult
+    from stt_ru.streaming.results import StreamReport, StreamResult
 
 SCHEMA_VERSION: Final = 1
 

@@ -17,32 +17,34 @@ import numpy as np
 
 from stt_ru.audio import load_audio
 from stt_ru.background import call_in_background
-from stt_ru.errors import AudioError, StreamingError, SttRuError, UsageError
-from stt_ru.evaluation import Progress, evaluate
+from stt_ru.errors import AudioError, StreamingError, SttRuError
+from stt_ru.evaluation import Progress
 from stt_ru.normalize import NORMALIZER, normalize
-from stt_ru.results import FileResult, ModelReport, Signature, references_digest
-from stt_ru.scoring import EDIT_SPLIT, EditCounts, Score, score_texts, total_score
-from stt_ru.statistics import Comparison, compare
+from stt_ru.results import FileResult, Signature, references_digest
+from stt_ru.scoring import EDIT_SPLIT, EditCounts, score_texts
 from stt_ru.streaming.buffer import sentence_of
-from stt_ru.streaming.chunks import OutputChunk, Signal
-from stt_ru.streaming.figures import Spread, StreamFigures, spread, stream_figures
+from stt_ru.streaming.chunks import OutputChunk, Signal, check_heard
+from stt_ru.streaming.figures import stream_figures
 from stt_ru.streaming.history import History
-from stt_ru.streaming.lagging import Lagging, lagging
+from stt_ru.streaming.lagging import lagging
+from stt_ru.streaming.offline import mixed_down, recognize_offline
 from stt_ru.streaming.remap import remap_time
+from stt_ru.streaming.results import StreamOptions, StreamReport, StreamResult
 from stt_ru.streaming.sender import StreamingSender, make_sender
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from stt_ru.evaluation import ProgressListener
     from stt_ru.manifest import Sample
+    from stt_ru.results import ModelReport
     from stt_ru.streaming.buffer import RecordingId
     from stt_ru.streaming.evaluation import StreamingEvaluationResults
     from stt_ru.streaming.model import StreamingASR
+    from stt_ru.streaming.sources import LoadedStream, StreamSource
     from stt_ru.streaming.truth import TrueWords
-    from stt_ru.transcriber import Recognizer
 
 logger = logging.getLogger(__name__)
 
@@ -50,226 +52,6 @@ SAMPLE_RATE: Final = 16_000
 
 _TICK_S: Final = 0.5  # how often a waiting loop wakes, to hear Ctrl+C and to look at the clock
 _STOPPING_S: Final = 5.0  # a model that does not stop by then is left behind
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamOptions:
-    """How recordings are sent.
-
-    Attributes:
-        interval_s: Wall time between two pieces, seconds.
-        speed: How much faster than real time it is spoken.
-        realtime: Send on schedule, not at once with the times remapped; None for whichever the
-            model allows.
-        streams: How many recordings are sent at once; more than one only in real time.
-        timeout_s: Seconds of silence after which a recording is given up: the model neither took
-            audio of it nor answered.
-
-    Raises:
-        UsageError: If they make no sense together.
-    """
-
-    interval_s: float = 0.2
-    speed: float = 1.0
-    realtime: bool | None = None
-    streams: int = 1
-    timeout_s: float = 60.0
-
-    def __post_init__(self) -> None:
-        if not 0 < self.interval_s < math.inf or not 0 < self.speed < math.inf:
-            raise UsageError(
-                f"интервал {self.interval_s} с, скорость {self.speed}: нужны числа больше 0"
-            )
-        if self.streams < 1 or not self.timeout_s > 0:
-            raise UsageError(
-                f"потоков {self.streams}, ожидание {self.timeout_s} с: нужны числа больше 0"
-            )
-        if self.streams > 1 and self.realtime is False:
-            raise UsageError("несколько записей сразу отправляются только в реальном времени")
-
-
-@dataclass(frozen=True, slots=True)
-class LoadedStream:
-    """A model in memory.
-
-    Attributes:
-        asr: The streaming model, not running.
-        offline: The same model as a recogniser of files; None where there is none.
-        warnings: Sentences in Russian about the loading.
-    """
-
-    asr: StreamingASR
-    offline: Recognizer | None = None
-    warnings: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class StreamSource:
-    """A model that can be loaded when its turn comes.
-
-    Attributes:
-        name: What the user asked for.
-        label: The name for the table.
-        load: Loads it; its exception becomes the report's error.
-    """
-
-    name: str
-    label: str
-    load: Callable[[], LoadedStream]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamResult:
-    """One manifest row as one model heard it while it played.
-
-    Attributes:
-        row: The final text with its errors, or why the row failed.
-        figures: How late and how steady; None when the row failed.
-        lags: AL, LAAL, DAL; None when they do not exist.
-        compute_s: Wall seconds the model worked on it; None when several shared the model.
-        worked: Wall time of the first chunk taken and of the last answer, on the clock of the
-            queues; None when the row failed.
-    """
-
-    row: FileResult
-    figures: StreamFigures | None = None
-    lags: Lagging | None = None
-    compute_s: float | None = None
-    worked: tuple[float, float] | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamReport:
-    """One model on the whole manifest, while it played.
-
-    Attributes:
-        model: The name the user asked for.
-        label: The name for the table.
-        options: How the recordings were sent.
-        rows: Manifest rows asked for.
-        results: One a row in manifest order; empty when the model did not load.
-        offline: The same model on the same rows offline; None where that was not measured.
-        compute_s: Wall seconds the model worked on all recognised rows; None without any.
-        wall_s: Wall seconds of the loop.
-        error: Why the model did not load; None when it did.
-        warnings: Sentences in Russian.
-        signature: How the figures were made; None when the model did not load.
-    """
-
-    model: str
-    label: str
-    options: StreamOptions
-    rows: int
-    results: Sequence[StreamResult] = ()
-    offline: ModelReport | None = None
-    compute_s: float | None = None
-    wall_s: float = 0.0
-    error: str | None = None
-    warnings: Sequence[str] = ()
-    signature: Signature | None = None
-
-    @property
-    def score(self) -> Score:
-        """Errors of the final texts of all recognised rows together."""
-        return total_score(r.row.score for r in self.results if r.row.score is not None)
-
-    @property
-    def failed(self) -> int:
-        """Rows that were not recognised; all of them when the model did not load."""
-        if self.error is not None:
-            return self.rows
-        return sum(result.row.error is not None for result in self.results)
-
-    @property
-    def audio_s(self) -> float:
-        """Seconds of audio of the recognised rows."""
-        return sum(figures.audio_s for figures in self._figures())
-
-    @property
-    def first_word(self) -> Spread:
-        """From the end of a word to its first appearance, seconds, over the words of all rows."""
-        return spread(word.first_s for f in self._figures() for word in f.latencies)
-
-    @property
-    def finalisation(self) -> Spread:
-        """From the end of a word to the moment after which it stays right, seconds."""
-        return spread(word.final_s for f in self._figures() for word in f.latencies)
-
-    @property
-    def first_text(self) -> Spread:
-        """From the start of a recording to its first text, seconds, over the rows with any."""
-        return spread(f.first_text_s for f in self._figures() if f.first_text_s is not None)
-
-    @property
-    def final_delay(self) -> Spread:
-        """From the end of the last true word to the model's end, seconds, over the rows."""
-        return spread(f.final_delay_s for f in self._figures() if f.final_delay_s is not None)
-
-    @property
-    def interpolated_words(self) -> int:
-        """Words among the latencies whose own times are guesses."""
-        return sum(word.is_interpolated for f in self._figures() for word in f.latencies)
-
-    @property
-    def unstable_words(self) -> int:
-        """Words that were shown and then revised, moved or taken back."""
-        return sum(figures.unstable_words for figures in self._figures())
-
-    @property
-    def shown_words(self) -> int:
-        """Words of the final texts."""
-        return sum(figures.shown_words for figures in self._figures())
-
-    @property
-    def unstable_rate(self) -> float | None:
-        """Unstable words over words of the final texts; None without any."""
-        return self.unstable_words / self.shown_words if self.shown_words else None
-
-    @property
-    def revisions_per_minute(self) -> float | None:
-        """Revisions a minute of audio; None without audio."""
-        revisions = sum(figures.revisions for figures in self._figures())
-        return 60 * revisions / self.audio_s if self.audio_s else None
-
-    @property
-    def compute_per_audio(self) -> float | None:
-        """Seconds of work a second of audio; None without audio."""
-        if self.compute_s is None or not self.audio_s:
-            return None
-        return self.compute_s / self.audio_s
-
-    @property
-    def lags(self) -> Lagging | None:
-        """Mean of the rows' lags, as SimulEval averages; None without any."""
-        rows = [result.lags for result in self.results if result.lags is not None]
-        if not rows:
-            return None
-        names = ("al", "laal", "dal", "al_elapsed", "laal_elapsed", "dal_elapsed")
-        return Lagging(*(sum(getattr(row, name) for row in rows) / len(rows) for name in names))
-
-    @property
-    def cost(self) -> Comparison | None:
-        """The final texts against the same model offline, row by row; None without that."""
-        if self.offline is None or self.error is not None:
-            return None
-        return compare(self.offline, self.as_model_report())
-
-    def as_model_report(self) -> ModelReport:
-        """The final texts as a report of `stt-ru evaluate`."""
-        return ModelReport(
-            model=self.model,
-            label=self.label,
-            rows=self.rows,
-            results=[result.row for result in self.results],
-            audio_s=self.audio_s,
-            wall_s=self.wall_s,
-            error=self.error,
-            warnings=self.warnings,
-            signature=self.signature,
-        )
-
-    def _figures(self) -> Iterator[StreamFigures]:
-        return (result.figures for result in self.results if result.figures is not None)
 
 
 class ResultListener(Protocol):
@@ -355,9 +137,18 @@ def evaluate_streams(
             run = _Run(source, loaded, samples, truth, options, label, listener, on_result)
             report = run.report()
             if with_offline and loaded.offline is not None and number == 0:
-                offline = evaluate(
-                    loaded.offline, samples, label=f"{source.label}, офлайн", progress=listener
-                )
+                try:
+                    offline = recognize_offline(
+                        loaded.offline,
+                        samples,
+                        [row for row, result in enumerate(report.results) if result.is_mixed],
+                        label=f"{source.label}, офлайн",
+                        progress=listener,
+                    )
+                except KeyboardInterrupt:  # what has been streamed is complete: it is not lost
+                    stopped = "прервано до конца офлайн-распознавания, ΔWER нет"
+                    yield replace(report, warnings=(*report.warnings, stopped))
+                    raise
             yield replace(report, offline=offline)
             loaded = run.loaded
         del loaded  # its memory is free before the next one loads
@@ -466,7 +257,7 @@ class _Run:
         for row, sample in enumerate(self._samples):
             # What is wrong with a row is said when its turn comes.
             with contextlib.suppress(Exception):
-                self._truth.of(row, sample, _waveform(sample)[0])
+                self._truth.of(row, sample, _track(sample).waveform)
 
     def _outcomes(self) -> Iterator[_Outcome | None]:
         """Outcomes as they come; None now and then, so that the caller can act."""
@@ -498,10 +289,11 @@ class _Run:
         sample = self._samples[row]
         duration_s: float | None = None
         try:
-            waveform, warnings = _waveform(sample)
+            track = _track(sample)
+            waveform = track.waveform
             duration_s = len(waveform) / SAMPLE_RATE
             history = self._history(row, sample, waveform)
-            result = _result(sample, history, duration_s)
+            result = _result(sample, history, duration_s, is_mixed=track.is_mixed)
         except Exception as error:
             logger.debug("%s failed", sample.audio, exc_info=True)
             failed = FileResult(
@@ -513,7 +305,7 @@ class _Run:
                 extra=sample.extra,
             )
             return _Outcome(row, StreamResult(row=failed))
-        said = tuple(f"{sample.audio}: {text}" for text in warnings)
+        said = tuple(f"{sample.audio}: {text}" for text in track.warnings)
         return _Outcome(row, result, said, (history, waveform) if self._on_result else None)
 
     def _history(self, row: int, sample: Sample, waveform: NDArray[np.float32]) -> History:
@@ -531,9 +323,7 @@ class _Run:
             sender.stop()
             del self._senders[id]  # and with it the audio
         inputs = sender.history_so_far()
-        is_whole = bool(inputs) and inputs[-1].data is Signal.FINISH
-        if not is_whole or math.isnan(inputs[-1].get_timestamp):
-            raise StreamingError("модель закончила, не дослушав запись")
+        check_heard(inputs)
         worked_s = outputs[-1].put_timestamp - inputs[0].get_timestamp
         compute_s = max(0.0, worked_s - asr.input_buffer.waited_s(id))
         if not options.realtime:
@@ -647,8 +437,23 @@ class _Run:
         return max(0.0, ended - begun - waited)
 
 
-def _waveform(sample: Sample) -> tuple[NDArray[np.float32], tuple[str, ...]]:
-    """The track of a row at 16 kHz, and what was repaired.
+@dataclass(frozen=True, slots=True)
+class _Track:
+    """What of a recording is sent for a row.
+
+    Attributes:
+        waveform: Samples at 16 kHz, shape (n,).
+        is_mixed: Whether they are the mean of distinct channels.
+        warnings: What was repaired, or is suspicious.
+    """
+
+    waveform: NDArray[np.float32]
+    is_mixed: bool
+    warnings: tuple[str, ...]
+
+
+def _track(sample: Sample) -> _Track:
+    """The track of a row: its channel, or the mix of distinct ones when it names none.
 
     Raises:
         AudioError: If it cannot be read, or has no such channel.
@@ -656,18 +461,18 @@ def _waveform(sample: Sample) -> tuple[NDArray[np.float32], tuple[str, ...]]:
     audio = load_audio(sample.path, sample_rate=SAMPLE_RATE)
     tracks = audio.waveform
     if all(np.array_equal(tracks[0], track) for track in tracks[1:]):
-        return tracks[0], audio.warnings
+        return _Track(tracks[0], False, audio.warnings)
     if sample.channel is None:
-        mixed: NDArray[np.float32] = tracks.mean(axis=0, dtype=np.float32)
-        return mixed, (*audio.warnings, "каналы разные, а channel не указан: отправлена их смесь")
+        said = "каналы разные, а channel не указан: модели отправлена их смесь"
+        return _Track(mixed_down(tracks), True, (*audio.warnings, said))
     if sample.channel >= len(tracks):
         raise AudioError(
             f"в записи каналов: {len(tracks)}, канала {sample.channel} в ней нет (счёт с 0)"
         )
-    return np.ascontiguousarray(tracks[sample.channel]), audio.warnings
+    return _Track(np.ascontiguousarray(tracks[sample.channel]), False, audio.warnings)
 
 
-def _result(sample: Sample, history: History, duration_s: float) -> StreamResult:
+def _result(sample: Sample, history: History, duration_s: float, *, is_mixed: bool) -> StreamResult:
     # The grid is for pictures only: figures come from every change of the text.
     evaluated: StreamingEvaluationResults = history.evaluate(partial_alignment_interval=math.inf)
     figures = stream_figures(evaluated)
@@ -688,6 +493,7 @@ def _result(sample: Sample, history: History, duration_s: float) -> StreamResult
         figures=figures,
         lags=lagging(figures.emitted, figures.audio_s, n_words),
         compute_s=history.compute_s,
+        is_mixed=is_mixed,
         worked=(history.input_chunks[0].get_timestamp, history.output_chunks[-1].put_timestamp),
     )
 
@@ -720,17 +526,3 @@ def _signature(
             **{package: version(package) for package in ("stt-ru", "onnx-asr", "onnxruntime")},
         }
     )
-
-
-@contextlib.contextmanager
-def running(asr: StreamingASR) -> Iterator[StreamingASR]:
-    """The model at work; stopped at the end.
-
-    Raises:
-        TimeoutError: If it does not stop.
-    """
-    asr.start_thread()
-    try:
-        yield asr
-    finally:
-        asr.stop_thread()

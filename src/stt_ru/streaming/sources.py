@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from stt_ru.errors import UsageError
 from stt_ru.streaming.model import DummyASR, StreamingASR
-from stt_ru.streaming.running import LoadedStream, StreamSource
 from stt_ru.streaming.wrappers import OfflineToStreaming
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from stt_ru.transcriber import Recognizer
 
 TINY: Final = "tiny-ru-stream"
 SHERPA: Final = "sherpa-stream"
@@ -21,6 +23,36 @@ DUMMY: Final = "dummy"
 
 STREAMING_MODELS: Final = (TINY, SHERPA, VOSK, DUMMY)
 """Names of models that stream by themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedStream:
+    """A model in memory.
+
+    Attributes:
+        asr: The streaming model, not running.
+        offline: The same model as a recogniser of files; None where there is none.
+        warnings: Sentences in Russian about the loading.
+    """
+
+    asr: StreamingASR
+    offline: Recognizer | None = None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StreamSource:
+    """A model that can be loaded when its turn comes.
+
+    Attributes:
+        name: What the user asked for.
+        label: The name for the table.
+        load: Loads it; its exception becomes the report's error.
+    """
+
+    name: str
+    label: str
+    load: Callable[[], LoadedStream]
 
 
 def stream_source(

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import itertools
-import tempfile
 import threading
-from pathlib import Path
+import weakref
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import soundfile as sf
 
 from stt_ru.audio import load_audio
 from stt_ru.errors import UsageError
 from stt_ru.segmentation import quietest_cut
+from stt_ru.streaming.buffer import Exit
 from stt_ru.streaming.caller import receive_transcription
-from stt_ru.streaming.chunks import OutputChunk, Signal, TranscriptionChunk
+from stt_ru.streaming.chunks import OutputChunk, Signal, TranscriptionChunk, check_heard
 from stt_ru.streaming.clock import SYSTEM_CLOCK, Clock
+from stt_ru.streaming.hearing import Hear, hearing
 from stt_ru.streaming.model import StreamingASR
 from stt_ru.streaming.sender import make_sender
 from stt_ru.transcriber import Segment, Transcript
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -45,10 +46,9 @@ class OfflineToStreaming(StreamingASR):
     Every ``interval`` seconds of audio the tail of the recording is recognised and its text
     replaces the former one. What was said before the last pause is frozen, so that a step costs
     the same however long the recording is: the tail is never longer than ``LONGEST_TAIL_S``.
-    The recogniser gets the tail as a WAV file.
 
     Args:
-        recognizer: Anything that transcribes a file.
+        recognizer: Gets the tail in memory when it has ``transcribe_waveform``, else as a WAV file.
         interval: Seconds of audio between two recognitions.
         clock: Gives the timestamps.
 
@@ -73,40 +73,38 @@ class OfflineToStreaming(StreamingASR):
         }
 
     def _run(self) -> None:
+        with hearing(self.recognizer) as hear:
+            self._run_with(hear)
+
+    def _run_with(self, hear: Hear) -> None:
         tails: dict[RecordingId, _Tail] = {}
         size = max(1, round(self.interval * _RATE))
-        with tempfile.TemporaryDirectory(prefix="stt-ru-") as folder:
-            file = Path(folder) / "tail.wav"
-            while True:
-                id, audio, is_end, end_s = self.input_buffer.get_with_rechunking(size)
-                tail = tails.setdefault(id, _Tail(lambda samples: self._recognize(file, samples)))
-                try:
-                    parts = [] if audio is None else tail.step(np.asarray(audio, np.float32))
-                except Exception as error:  # noqa: BLE001 - the recogniser is foreign code
-                    tails.pop(id)
-                    self.fail(id, error)
-                    continue
-                for part in parts:
-                    self.output_buffer.put(OutputChunk(data=part, seconds_processed=end_s), id)
-                if is_end:
-                    del tails[id]
-                    end = OutputChunk(data=Signal.FINISH, seconds_processed=end_s)
-                    self.output_buffer.put(end, id)
-
-    def _recognize(self, file: Path, samples: NDArray[np.float32]) -> str:
-        sf.write(file, samples, _RATE, subtype="FLOAT")
-        return self.recognizer.transcribe(file).text_of(None)
+        while True:
+            id, audio, is_end, end_s = self.input_buffer.get_with_rechunking(size)
+            tail = tails.setdefault(id, _Tail(hear))
+            try:
+                parts = [] if audio is None else tail.step(np.asarray(audio, np.float32))
+            except Exception as error:  # noqa: BLE001 - the recogniser is foreign code
+                tails.pop(id)
+                self.fail(id, error)
+                continue
+            for part in parts:
+                self.output_buffer.put(OutputChunk(data=part, seconds_processed=end_s), id)
+            if is_end:
+                del tails[id]
+                end = OutputChunk(data=Signal.FINISH, seconds_processed=end_s)
+                self.output_buffer.put(end, id)
 
 
 class _Tail:
     """What of one recording is not frozen yet, and how its text becomes so.
 
     Args:
-        recognize: Text of samples, shape (n,).
+        hear: Recognises samples.
     """
 
-    def __init__(self, recognize: Callable[[NDArray[np.float32]], str]) -> None:
-        self._recognize = recognize
+    def __init__(self, hear: Hear) -> None:
+        self._hear = hear
         self._samples = np.zeros(0, np.float32)
         self._loudest = 0.0
         self._uids = itertools.count(1)
@@ -129,6 +127,9 @@ class _Tail:
                 rest = self._recognize(self._samples)
                 parts.append(TranscriptionChunk(uid=self._uid, text=rest))
         return parts
+
+    def _recognize(self, samples: NDArray[np.float32]) -> str:
+        return self._hear(samples).text
 
     def _ends_in_a_pause(self) -> bool:
         end = self._samples[-round(PAUSE_S * _RATE) :]
@@ -156,23 +157,37 @@ class StreamingToOffline:
     """A streaming model as a `Recognizer`: for ``stt-ru evaluate``.
 
     A recording is sent at once, not on schedule; each distinct channel by itself. The model's
-    thread is started when it is needed and stopped by `close`.
+    thread is started when it is needed, and stopped by `close` or with the last reference to this
+    object. Recordings are read whole into memory: an hour of one channel is 230 MB.
 
     Args:
         streaming_model: A model, running or not.
         timeout: Seconds to wait for each of its answers; None for ever.
+        split_channels: Recognise each distinct channel by itself; False for the mean of all.
 
     Attributes:
         name: The model's name.
         settings: Fields for a report's signature.
     """
 
-    def __init__(self, streaming_model: StreamingASR, timeout: float | None = None) -> None:
+    def __init__(
+        self,
+        streaming_model: StreamingASR,
+        timeout: float | None = None,
+        *,
+        split_channels: bool = True,
+    ) -> None:
         self.streaming_model = streaming_model
         self.name = streaming_model.name
-        self.settings = dict(streaming_model.settings)
+        self.settings = {
+            **streaming_model.settings,
+            "channel": "own" if split_channels else "mono",
+        }
         self._timeout = timeout
+        self._split_channels = split_channels
         self._lock = threading.Lock()
+        # Its thread keeps the model in memory, and nothing of this object.
+        weakref.finalize(self, _tell_to_stop, streaming_model)
 
     def transcribe(self, path: str | Path) -> Transcript:
         """Recognise one recording.
@@ -180,13 +195,14 @@ class StreamingToOffline:
         Raises:
             AudioError: If the file cannot be read.
             TimeoutError: If an answer did not come in time.
-            StreamingError: If the model or this recording has failed.
+            StreamingError: If the model or this recording has failed, or the model has finished
+                before the audio had.
         """
         model = self.streaming_model
         with self._lock:
             if not model.is_thread_started():
                 model.start_thread()
-        audio = load_audio(path, sample_rate=model.sampling_rate)
+        audio = load_audio(path, sample_rate=model.sampling_rate, mono=not self._split_channels)
         tracks: dict[bytes, int] = {}
         channel_map = [
             tracks.setdefault(samples.tobytes(), channel)
@@ -220,4 +236,9 @@ class StreamingToOffline:
             )
         finally:
             sender.stop()
+        check_heard(sender.history_so_far())
         return TranscriptionChunk.join(chunks)
+
+
+def _tell_to_stop(model: StreamingASR) -> None:
+    model.input_buffer.put_error(Exit())
