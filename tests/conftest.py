@@ -11,6 +11,7 @@ import pytest
 import soundfile
 from hypothesis import HealthCheck, settings
 from numpy.typing import NDArray
+from onnx_asr.asr import TimestampedResult
 
 from stt_ru.transcriber import Transcript
 
@@ -108,24 +109,26 @@ class ToneModel:
 
     def recognize(
         self, waveform: list[str | Path | NDArray[np.float32]], *, language: str | None = None
-    ) -> list[str]:
+    ) -> list[TimestampedResult]:
         self.batches.append(len(waveform))
         return [self._hear(piece) for piece in waveform if isinstance(piece, np.ndarray)]
 
     @staticmethod
-    def _hear(samples: NDArray[np.float32]) -> str:
+    def _hear(samples: NDArray[np.float32]) -> TimestampedResult:
         frame = 160
         n_frames = len(samples) // frame
         loud = np.abs(samples[: n_frames * frame]).reshape(n_frames, frame).max(axis=1) > 0.1
         edges = np.flatnonzero(np.diff(np.concatenate([[False], loud, [False]]).astype(int)))
         words = []
+        times = []
         for start, end in zip(edges[::2], edges[1::2], strict=True):
             run = samples[start * frame : end * frame]
             if len(run) < 4 * frame:
                 continue
             spectrum = np.abs(np.fft.rfft(run, 16_000))
             words.append(str(round((int(spectrum.argmax()) - 400) / 40)))
-        return " ".join(words)
+            times.append(start * frame / 16_000)
+        return TimestampedResult(" ".join(words), times, [f" {word}" for word in words])
 
 
 class EnergyDetector:

@@ -14,7 +14,8 @@ from stt_ru.errors import UsageError
 from stt_ru.evaluation import evaluate
 from stt_ru.manifest import Sample
 from stt_ru.report.files import check_folder
-from stt_ru.transcriber import Segment, Transcript
+from stt_ru.results import Segment
+from stt_ru.transcriber import Transcript
 from tests.conftest import FakeRecognizer
 
 RICH = Transcript(

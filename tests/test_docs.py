@@ -27,7 +27,7 @@ from stt_ru.equivalence import FILLERS, Glossary, Rules
 from stt_ru.normalize import normalize
 from stt_ru.report.json_report import json_report
 from stt_ru.report.spelling import spelling_of
-from stt_ru.results import FileResult, ModelReport
+from stt_ru.results import FileResult, ModelReport, Segment
 from stt_ru.scoring import Score
 from stt_ru.statistics import describe
 from tests.conftest import ROOT
@@ -375,7 +375,13 @@ def test_every_option_of_evaluate_is_documented_and_no_other() -> None:
 
 
 def test_every_field_of_the_report_is_documented_and_no_other() -> None:
-    row = FileResult(audio="a.wav", reference="да", hypothesis="да", score=Score())
+    row = FileResult(
+        audio="a.wav",
+        reference="да",
+        hypothesis="да",
+        score=Score(),
+        segments=[Segment(0.0, 1.0, "да")],
+    )
     models = [ModelReport(model=name, label=name, rows=1, results=[row]) for name in "ab"]
     glossary = Glossary({("да",): 1, ("ага",): 1})
     rules = Rules(numbers=True, compounds=True, fillers=FILLERS, glossary=glossary)

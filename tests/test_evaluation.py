@@ -17,9 +17,9 @@ from stt_ru.evaluation import (
     evaluate,
     evaluate_models,
 )
-from stt_ru.results import ModelReport, references_digest
+from stt_ru.results import ModelReport, Segment, references_digest
 from stt_ru.scoring import EditCounts
-from stt_ru.transcriber import Recognizer, Segment, Transcript
+from stt_ru.transcriber import Recognizer, Transcript
 from tests.conftest import FakeRecognizer
 
 STEREO = Transcript(

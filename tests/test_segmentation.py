@@ -37,8 +37,8 @@ def fed(segmenter: Segmenter, samples: NDArray[np.float32], sizes: Sequence[int]
 
 
 def heard(stretches: Sequence[Stretch]) -> str:
-    texts = ToneModel().recognize([stretch.samples for stretch in stretches])
-    return " ".join(text for text in texts if text)
+    answers = ToneModel().recognize([stretch.samples for stretch in stretches])
+    return " ".join(answer.text for answer in answers if answer.text)
 
 
 def vad(window_s: float = 12.0, **options: float) -> VadSegmenter:

@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 import soundfile
 from numpy.typing import NDArray
+from onnx_asr.asr import TimestampedResult
 
 from stt_ru import transcriber
 from stt_ru.errors import AudioError, ModelLoadError, TranscriptionError, UsageError
 from stt_ru.onnx_models import LoadedModel
+from stt_ru.results import Segment
 from stt_ru.segmentation import VadOptions
-from stt_ru.transcriber import Segment, Transcriber, Transcript
+from stt_ru.transcriber import Transcriber, Transcript
 from tests.conftest import EnergyDetector, ToneModel, speak, write_wav
 
 MakeTranscriber = Callable[..., Transcriber]
@@ -51,6 +53,8 @@ def test_a_mono_recording(make: MakeTranscriber, tmp_path: Path) -> None:
     first = transcript.segments[0]
     assert first.start == pytest.approx(0.3, abs=0.1)
     assert first.end == pytest.approx(0.6, abs=0.1)
+    starts = [start for segment in transcript.segments for start in segment.word_starts]
+    assert starts == pytest.approx([0.3, 0.9, 1.5], abs=0.02)
 
 
 def test_distinct_channels_are_two_tracks(make: MakeTranscriber, tmp_path: Path) -> None:
@@ -134,7 +138,7 @@ def test_tracks_with_nearly_one_text_suggest_mono(make: MakeTranscriber, tmp_pat
 def test_without_a_vad_a_recording_is_one_piece(make: MakeTranscriber, tmp_path: Path) -> None:
     path = write_wav(tmp_path / "a.wav", speak([1, 2]))
     transcript = make("gigaam-v3-ctc", vad=None).transcribe(path)
-    assert transcript.segments == (Segment(0.0, 1.5, "1 2", 0),)
+    assert transcript.segments == (Segment(0.0, 1.5, "1 2", 0, (0.3, 0.9)),)
 
 
 def test_without_a_vad_a_long_recording_fails(make: MakeTranscriber, tmp_path: Path) -> None:
@@ -201,9 +205,9 @@ def test_a_very_short_recording_reaches_the_model_long_enough(
     class Model(ToneModel):
         def recognize(
             self, waveform: list[str | Path | NDArray[np.float32]], *, language: str | None = None
-        ) -> list[str]:
+        ) -> list[TimestampedResult]:
             lengths.extend(len(piece) for piece in waveform if isinstance(piece, np.ndarray))
-            return ["да" for _ in waveform]
+            return [TimestampedResult("да") for _ in waveform]
 
     def load_model(name: str, **_: Any) -> LoadedModel:
         return LoadedModel(
@@ -225,7 +229,7 @@ def test_no_more_recordings_at_a_time_than_workers(
     class Model(ToneModel):
         def recognize(
             self, waveform: list[str | Path | NDArray[np.float32]], *, language: str | None = None
-        ) -> list[str]:
+        ) -> list[TimestampedResult]:
             if not running.acquire(blocking=False):
                 overrun.set()
             try:

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from stt_ru.errors import SttRuError
 from stt_ru.report.files import reason
-from stt_ru.transcriber import Recognizer, Segment, Transcript
+from stt_ru.results import Segment
+from stt_ru.transcriber import Recognizer, Transcript
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-VERSION: Final = "1"
+VERSION: Final = "2"
 """Of the files' layout; another one is another key."""
 
 _NO_MATTER: Final = frozenset({"workers"})  # settings that do not move the text
@@ -150,8 +151,8 @@ class CachedRecognizer:
         document = {
             "key": key,
             "segments": [
-                [segment.start, segment.end, segment.text, segment.channel]
-                for segment in transcript.segments
+                [s.start, s.end, s.text, s.channel, list(s.word_starts)]
+                for s in transcript.segments
             ],
             "duration": transcript.duration,
             "channels": transcript.channels,
@@ -189,8 +190,8 @@ def _transcript(document: Any, key: Mapping[str, str]) -> Transcript | None:
             return None
         return Transcript(
             segments=tuple(
-                Segment(float(start), float(end), str(text), int(channel))
-                for start, end, text, channel in document["segments"]
+                Segment(float(start), float(end), str(text), int(channel), starts)
+                for start, end, text, channel, starts in document["segments"]
             ),
             duration=None if document["duration"] is None else float(document["duration"]),
             channels=int(document["channels"]),

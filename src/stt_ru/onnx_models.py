@@ -6,6 +6,7 @@ import difflib
 import hashlib
 from dataclasses import dataclass
 from importlib.resources import files
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, get_args
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
+    from onnx_asr.asr import TimestampedResult
     from onnx_asr.resolver import Resolver
 
     from stt_ru.segmentation import VoiceDetector
@@ -59,9 +61,34 @@ class SpeechModel(Protocol):
 
     def recognize(
         self, waveform: list[str | Path | NDArray[np.float32]], *, language: str | None = None
-    ) -> list[str]:
-        """Texts of a batch of waveforms, each of shape (n,) at 16 kHz."""
+    ) -> list[TimestampedResult]:
+        """What was heard in a batch of waveforms, each of shape (n,) at 16 kHz."""
         ...
+
+
+def word_starts(heard: TimestampedResult) -> list[float]:
+    """Where each word between blanks of the text begins, seconds; empty when it is not known.
+
+    Blanks of the text differ from those of its tokens («да .»), letters do not: a word begins with
+    the token of its first letter.
+
+    Example:
+        >>> from onnx_asr.asr import TimestampedResult
+        >>> word_starts(TimestampedResult("да, нет", [0.1, 0.2, 0.7], [" да", " ,", " нет"]))
+        [0.1, 0.7]
+    """
+    if heard.timestamps is None or heard.tokens is None:
+        return []
+    times = [
+        time_s
+        for token, time_s in zip(heard.tokens, heard.timestamps, strict=True)
+        for _ in "".join(token.split())
+    ]
+    words = heard.text.split()
+    if len(times) != sum(map(len, words)):
+        return []  # e.g. a letter of several byte tokens
+    firsts = accumulate((len(word) for word in words), initial=0)
+    return [times[first] for first, _ in zip(firsts, words, strict=False)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,7 +243,7 @@ def load_model(
             f"файлы модели {name} повреждены или не от неё: {_first_line(error)}"
         ) from error
     return LoadedModel(
-        adapter=adapter,
+        adapter=adapter.with_timestamps(),
         weights=_digest(model_files.values()),
         quantization="int8" if is_embedded else quantization,
         provider=_provider(adapter.asr) or providers[0],

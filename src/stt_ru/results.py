@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from stt_ru.errors import UsageError
 from stt_ru.normalize import has_digits, normalize
 from stt_ru.scoring import Score, total_score
 
@@ -17,6 +19,54 @@ if TYPE_CHECKING:
 
     from stt_ru.insight import Confusion
     from stt_ru.manifest import Sample
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One stretch of recognised speech.
+
+    Attributes:
+        start: Seconds from the start of the recording.
+        end: Seconds from the start of the recording.
+        text: As the model wrote it.
+        channel: The lowest channel of the track it was heard on, from 0.
+        word_starts: Where each word between blanks of the text begins, seconds from the start of
+            the recording; empty when the model does not say.
+    """
+
+    start: float
+    end: float
+    text: str
+    channel: int = 0
+    word_starts: Sequence[float] = ()
+
+    def __post_init__(self) -> None:
+        text: object = self.text
+        if not isinstance(text, str):
+            raise UsageError(f"Segment.text: нужна строка, а не {text!r}")
+        object.__setattr__(self, "start", checked_seconds("start", self.start))
+        object.__setattr__(self, "end", checked_seconds("end", self.end))
+        starts = tuple(checked_seconds("word_starts", start) for start in self.word_starts)
+        if starts and len(starts) != len(text.split()):
+            raise UsageError(
+                f"Segment.word_starts: времён {len(starts)}, а слов {len(text.split())}: {text!r}"
+            )
+        object.__setattr__(self, "word_starts", starts)
+
+
+def checked_seconds(name: str, value: object) -> float:
+    """The value as seconds: NumPy's numbers too, but nothing that is no length of time.
+
+    Raises:
+        UsageError: Calling the value by its name.
+    """
+    try:
+        seconds = float(value)  # type: ignore[arg-type]  # what is no number is refused
+    except (TypeError, ValueError, OverflowError):
+        seconds = math.nan
+    if isinstance(value, str | bool) or not 0 <= seconds < math.inf:
+        raise UsageError(f"{name}: нужны секунды, число от 0, а не {value!r}")
+    return seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +84,7 @@ class FileResult:
             when it failed.
         error: Why the row failed, a sentence in Russian; None when it did not.
         from_cache: Whether its text was recognised in an earlier run.
+        segments: Where the text was heard; empty when that is not known.
         extra: The manifest's other columns.
     """
 
@@ -46,9 +97,11 @@ class FileResult:
     seconds: float | None = None
     error: str | None = None
     from_cache: bool = False
+    segments: Sequence[Segment] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "segments", tuple(self.segments))
         if (self.error is None) != (self.score is not None and self.hypothesis is not None):
             raise ValueError(
                 f"a result has either an error or a hypothesis with its score: {self.audio!r}"

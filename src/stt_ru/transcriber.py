@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
@@ -27,7 +27,9 @@ from stt_ru.onnx_models import (
     load_vad,
     providers_for,
     vad_advice,
+    word_starts,
 )
+from stt_ru.results import Segment, checked_seconds
 from stt_ru.scoring import score_texts
 from stt_ru.segmentation import (
     SAMPLE_RATE,
@@ -54,30 +56,6 @@ _SHORTEST = SAMPLE_RATE // 10  # 1600 samples, 100 ms: the models' preprocessors
 _WHISPER_LONGEST_S = 30.0  # Whisper hears the first 30 s of what it is given and drops the rest
 _SAME_TRACKS_WER = 0.2  # tracks whose texts differ less are one conversation heard twice
 _SAME_TRACKS_WORDS = 2  # one word agrees by chance
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """One stretch of recognised speech.
-
-    Attributes:
-        start: Seconds from the start of the recording.
-        end: Seconds from the start of the recording.
-        text: As the model wrote it.
-        channel: The lowest channel of the track it was heard on, from 0.
-    """
-
-    start: float
-    end: float
-    text: str
-    channel: int = 0
-
-    def __post_init__(self) -> None:
-        text: object = self.text
-        if not isinstance(text, str):
-            raise UsageError(f"Segment.text: нужна строка, а не {text!r}")
-        object.__setattr__(self, "start", _seconds("start", self.start))
-        object.__setattr__(self, "end", _seconds("end", self.end))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +90,7 @@ class Transcript:
         for name in ("duration", "seconds"):
             value: object = getattr(self, name)
             if value is not None:
-                object.__setattr__(self, name, _seconds(name, value))
+                object.__setattr__(self, name, checked_seconds(name, value))
         for name, kind in (("segments", Segment), ("channel_map", int), ("warnings", str)):
             values: object = getattr(self, name)
             if isinstance(values, str) or not isinstance(values, Sequence):
@@ -127,7 +105,7 @@ class Transcript:
     @classmethod
     def from_text(cls, text: str, duration: float | None = None) -> Transcript:
         """The transcript of a recogniser that knows only the text of the whole recording."""
-        end_s = 0.0 if duration is None else _seconds("duration", duration)
+        end_s = 0.0 if duration is None else checked_seconds("duration", duration)
         return cls(segments=(Segment(0.0, end_s, text),), duration=duration)
 
     @property
@@ -144,25 +122,18 @@ class Transcript:
         Raises:
             TranscriptionError: If the recording has distinct tracks but no such channel.
         """
+        return _joined(self.segments_of(channel))
+
+    def segments_of(self, channel: int | None) -> Sequence[Segment]:
+        """Segments of one channel of the file, or of all of them, as `text_of` joins them."""
         if channel is None or len(set(self.channel_map)) == 1:
-            return self.text
+            return self.segments
         if channel >= len(self.channel_map):
             raise TranscriptionError(
                 f"в записи каналов: {self.channels}, канала {channel} в ней нет (счёт с 0)"
             )
         track = self.channel_map[channel]
-        return _joined([segment for segment in self.segments if segment.channel == track])
-
-
-def _seconds(name: str, value: object) -> float:
-    """The value as seconds: NumPy's numbers too, but nothing that is no length of time."""
-    try:
-        seconds = float(value)  # type: ignore[arg-type]  # what is no number is refused
-    except (TypeError, ValueError, OverflowError):
-        seconds = math.nan
-    if isinstance(value, str | bool) or not 0 <= seconds < math.inf:
-        raise UsageError(f"{name}: нужны секунды, число от 0, а не {value!r}")
-    return seconds
+        return [segment for segment in self.segments if segment.channel == track]
 
 
 class Recognizer(Protocol):
@@ -332,9 +303,9 @@ class Transcriber:
                 channel_map[channel] = track.channels[0]
         segments = sorted(
             (
-                Segment(start_s, end_s, text, track.channels[0])
+                replace(segment, channel=track.channels[0])
                 for track in tracks
-                for start_s, end_s, text in track.recognized
+                for segment in track.recognized
             ),
             key=lambda segment: (segment.start, segment.channel),
         )
@@ -404,11 +375,14 @@ class Transcriber:
     def _recognize(self, track: _Track, stretches: list[Stretch]) -> None:
         for first in range(0, len(stretches), self._batch_size):
             batch = stretches[first : first + self._batch_size]
-            texts = self._model.recognize(
+            answers = self._model.recognize(
                 [_long_enough(stretch.samples) for stretch in batch], language=self._language
             )
-            for stretch, text in zip(batch, texts, strict=True):
-                track.recognized.append((stretch.start_s, stretch.end_s, text))
+            for stretch, heard in zip(batch, answers, strict=True):
+                starts = [round(stretch.start_s + start_s, 3) for start_s in word_starts(heard)]
+                track.recognized.append(
+                    Segment(stretch.start_s, stretch.end_s, heard.text, word_starts=starts)
+                )
 
     @contextmanager
     def _turn(self, clock: _Stopwatch) -> Iterator[None]:
@@ -481,7 +455,7 @@ class _Track:
 
     channels: list[int]
     segmenter: Segmenter
-    recognized: list[tuple[float, float, str]] = field(default_factory=list)  # start s, end s, text
+    recognized: list[Segment] = field(default_factory=list)
 
     def split(self, block: Waveform) -> list[_Track]:
         """The tracks this one becomes with the next block; itself while all channels agree."""
@@ -559,7 +533,7 @@ def _tracks_agree(tracks: Sequence[_Track]) -> bool:
     if len(tracks) < 2:
         return False
     first, *others = (
-        normalize(" ".join(text for _, _, text in track.recognized)) for track in tracks
+        normalize(" ".join(segment.text for segment in track.recognized)) for track in tracks
     )
     for other in others:
         rate = score_texts(first, other).words.rate

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from stt_ru.report.json_report import json_report
-from stt_ru.results import FileResult, ModelReport, Signature
+from stt_ru.results import FileResult, ModelReport, Segment, Signature
 from stt_ru.scoring import score_texts
 from stt_ru.statistics import describe
 
@@ -25,6 +25,7 @@ REPORT = ModelReport(
             score=score_texts("мама мыла раму", "мама раму"),
             duration=2.0,
             seconds=0.5,
+            segments=[Segment(0.5, 1.25, "мама раму", 1, [0.54, 0.98])],
             extra={"call": "7", "tags": ["а", None]},
         ),
         FileResult(audio="b.wav", reference="да", error="файл пуст (0 байт)"),
@@ -68,7 +69,7 @@ def test_the_design_names_every_field() -> None:
     assert set(wanted.split()) <= set(model)
     wanted = (
         "audio channel reference hypothesis duration seconds words substitutions deletions "
-        "insertions chars char_errors wer cer error from_cache extra"
+        "insertions chars char_errors wer cer error from_cache segments extra"
     )
     assert all(set(wanted.split()) == set(row) for row in model["results"])
     assert (broken["files"], broken["failed"], broken["results"]) == (3, 3, [])

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from stt_ru.errors import UsageError
 from stt_ru.report.json_report import SCHEMA_VERSION, json_report
 from stt_ru.report.reading import parse_report, read_report
-from stt_ru.results import FileResult, ModelReport, Signature
+from stt_ru.results import FileResult, ModelReport, Segment, Signature
 from stt_ru.scoring import score_texts
 from tests.conftest import GOLDEN
 from tests.report.test_json_report import NOT_LOADED, NOW, REPORT
@@ -25,6 +26,17 @@ JSON_VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(TEXTS, inner, max_size=2),
     max_leaves=4,
 )
+
+
+@st.composite
+def segments(draw: st.DrawFn) -> Segment:
+    text = draw(TEXTS)
+    words = len(text.split())
+    times = st.floats(0, 1e6)
+    starts: st.SearchStrategy[list[float]] = st.just([]) | st.lists(
+        times, min_size=words, max_size=words
+    )
+    return Segment(draw(times), draw(times), text, draw(st.integers(0, 9)), draw(starts))
 
 
 @st.composite
@@ -41,6 +53,7 @@ def results(draw: st.DrawFn) -> FileResult:
         seconds=draw(SECONDS),
         error=error,
         from_cache=draw(st.booleans()),
+        segments=draw(st.lists(segments(), max_size=2)) if error is None else (),
         extra=draw(st.dictionaries(TEXTS, JSON_VALUES, max_size=2)),
     )
 
@@ -83,13 +96,19 @@ def test_the_golden_report_of_every_schema_version_loads() -> None:
         assert stored.models == (REPORT, NOT_LOADED)
 
 
+def test_a_stored_report_without_segments_loads() -> None:
+    stored = read_report(GOLDEN / "report-1-without-segments.json")
+    results = [replace(result, segments=()) for result in REPORT.results]
+    assert stored.models == (replace(REPORT, results=results), NOT_LOADED)
+
+
 def test_fields_that_the_design_does_not_name_may_be_missing() -> None:
     document = json.loads(written(REPORT))
     for model in document["models"]:
         for field in ("label", "audio_seconds", "wall_seconds", "warnings", "signature"):
             del model[field]
         for row in model["results"]:
-            del row["extra"]
+            del row["extra"], row["segments"]
     del document["schema_version"], document["created_at"], document["manifest"]
     (model,) = parse_report(json.dumps(document), name="report.json").models
     assert (model.label, model.wer, model.speed) == ("m", REPORT.wer, None)
@@ -138,6 +157,16 @@ def row(document: Any) -> Any:
         pytest.param(broken(lambda d: row(d).update(extra=[])), "extra", id="extra"),
         pytest.param(broken(lambda d: row(d).update(from_cache=1)), "true или false", id="cache"),
         pytest.param(broken(lambda d: row(d).update(duration=-1)), "duration", id="duration"),
+        pytest.param(
+            broken(lambda d: row(d)["segments"].append({"start": "x"})),
+            'отрезок 2: start: ««"x"»»|отрезок 2: start: «"x"», а нужно число от 0',
+            id="segment",
+        ),
+        pytest.param(
+            broken(lambda d: row(d)["segments"][0].update(word_starts=[0.5])),
+            r"отрезок 1: Segment\.word_starts: времён 1, а слов 2",
+            id="word-starts",
+        ),
     ],
 )
 def test_a_broken_report_is_a_sentence(text: str, message: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 from stt_ru.equivalence import FILLERS, Rules
 from stt_ru.report.content import make_content, render
 from stt_ru.report.json_report import SCHEMA_VERSION
-from stt_ru.results import FileResult, ModelReport
+from stt_ru.results import FileResult, ModelReport, Segment
 from stt_ru.scoring import score_texts
 from tests.conftest import GOLDEN, ROOT
 from tests.report.test_json_report import NOT_LOADED, NOW
@@ -26,6 +26,7 @@ def full_report() -> Any:
             score=score_texts("да нет", text),
             duration=1.0,
             seconds=0.1,
+            segments=[Segment(0.0, 1.0, text, word_starts=[0.5] * len(text.split()))],
         )
         for n, text in enumerate(["да", "да нет", "нет да", "да нет", "ну", "да"])
     ]
@@ -58,6 +59,8 @@ def test_the_schema_names_every_field_and_no_other() -> None:
     model = SCHEMA["properties"]["models"]["items"]
     assert set(model["properties"]) == set(report["models"][0])
     row = model["properties"]["results"]["items"]
+    segment = row["properties"]["segments"]["items"]
+    assert set(segment["properties"]) == set(report["models"][0]["results"][0]["segments"][0])
     assert set(row["properties"]) == set(report["models"][0]["results"][0])
     statistics = SCHEMA["properties"]["statistics"]["oneOf"][1]
     assert set(statistics["properties"]) == set(report["statistics"])

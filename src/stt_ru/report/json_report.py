@@ -125,6 +125,7 @@ def _row(result: FileResult) -> dict[str, Any]:
         **score_fields(result.score),
         "error": result.error,
         "from_cache": result.from_cache,
+        "segments": [dataclasses.asdict(segment) for segment in result.segments],
         "extra": dict(result.extra),
     }
 

@@ -12,7 +12,7 @@ from stt_ru.errors import UsageError
 from stt_ru.manifest.files import describe_os_error
 from stt_ru.manifest.messages import shown
 from stt_ru.report.json_report import SCHEMA_VERSION
-from stt_ru.results import FileResult, ModelReport, Signature
+from stt_ru.results import FileResult, ModelReport, Segment, Signature
 from stt_ru.scoring import EditCounts, ErrorCounts, Score
 
 _NUMBER: Final = (int, float)
@@ -220,8 +220,24 @@ def _result(fields: _Fields) -> FileResult:
         seconds=fields.take("seconds", _NUMBER, None, least=0),
         error=error,
         from_cache=fields.flag("from_cache"),
+        segments=_segments(fields),
         extra=fields.take("extra", dict, {}),
     )
+
+
+def _segments(fields: _Fields) -> list[Segment]:
+    segments = []
+    for number, values in enumerate(fields.take("segments", list, []), start=1):
+        segment = _Fields(values, f"{fields.place}, отрезок {number}")
+        start_s = segment.take("start", _NUMBER, least=0)
+        end_s = segment.take("end", _NUMBER, least=0)
+        text, channel = segment.take("text", str), segment.count("channel")
+        word_starts = segment.take("word_starts", list, [])
+        try:
+            segments.append(Segment(start_s, end_s, text, channel, word_starts))
+        except UsageError as error:
+            raise UsageError(f"{segment.place}: {error}") from error
+    return segments
 
 
 def _score(fields: _Fields) -> Score:

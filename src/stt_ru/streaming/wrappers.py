@@ -11,6 +11,7 @@ import numpy as np
 
 from stt_ru.audio import load_audio
 from stt_ru.errors import UsageError
+from stt_ru.results import Segment
 from stt_ru.segmentation import quietest_cut
 from stt_ru.streaming.buffer import Exit
 from stt_ru.streaming.caller import receive_transcription
@@ -19,7 +20,7 @@ from stt_ru.streaming.clock import SYSTEM_CLOCK, Clock
 from stt_ru.streaming.hearing import Hear, hearing
 from stt_ru.streaming.model import StreamingASR
 from stt_ru.streaming.sender import make_sender
-from stt_ru.transcriber import Segment, Transcript
+from stt_ru.transcriber import Transcript
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
