@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import re
 import statistics
 import subprocess
@@ -142,9 +143,22 @@ def make_recordings(folder: Path, count: int, seconds: float) -> list[NDArray[np
     return recordings
 
 
+@dataclass
+class Server:
+    """``stt-ru serve`` as a process of its own.
+
+    Attributes:
+        port: Where it listens.
+        cpu_s: User and system seconds of its whole life, once it has ended; its start included.
+    """
+
+    port: int
+    cpu_s: float = 0.0
+
+
 @contextlib.contextmanager
-def serving(folder: Path) -> Iterator[int]:
-    """``stt-ru serve`` as a process of its own, results saved; its port."""
+def serving(folder: Path) -> Iterator[Server]:
+    """A server of the recordings, which saves its sessions."""
     process = subprocess.Popen(
         [sys.executable, "-m", "stt_ru", "serve", "manifest.csv", "--port", "0",
          "--output", "sessions", "--quality-metrics", "WER"],
@@ -158,10 +172,16 @@ def serving(folder: Path) -> Iterator[int]:
         port = re.search(r"http://127\.0\.0\.1:(\d+)", line)
         if port is None:
             raise RuntimeError(line + process.stderr.read())
-        yield int(port[1])
-    finally:
+        server = Server(int(port[1]))
+        yield server
         process.terminate()
-        process.wait(30)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        server.cpu_s = usage.ru_utime + usage.ru_stime
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait(30)
         process.stderr.close()
 
 
@@ -176,8 +196,8 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             recordings = make_recordings(folder, options.recordings, options.seconds)
-            with serving(folder) as port:
-                tally, wall_s = asyncio.run(run_clients(options.clients, port, recordings))
+            with serving(folder) as server:
+                tally, wall_s = asyncio.run(run_clients(options.clients, server.port, recordings))
         is_good = is_good and not tally.wrong
         latencies_ms = sorted(1000 * latency for latency in tally.latencies_s)
         emit(
@@ -189,6 +209,7 @@ def main() -> int:
             seconds=options.seconds,
             requests=len(latencies_ms),
             wall_s=round(wall_s, 3),
+            server_cpu_s=round(server.cpu_s, 3),
             requests_per_s=round(len(latencies_ms) / wall_s, 1),
             median_ms=round(statistics.median(latencies_ms), 2),
             p99_ms=round(latencies_ms[int(0.99 * (len(latencies_ms) - 1))], 2),

@@ -144,7 +144,7 @@ def make_app(
             ClientDisconnect: _gone,
             Exception: _unforeseen,
         },
-        lifespan=_forgetting(store),
+        lifespan=_lifespan(store),
     )
     app.router.redirect_slashes = False
     return app
@@ -292,7 +292,7 @@ async def _unforeseen(request: Request, error: Exception) -> Response:
     return JSONAnswer({"error": "внутренняя ошибка сервера"}, 500)
 
 
-def _forgetting(
+def _lifespan(
     store: SessionStore,
 ) -> Callable[[Starlette], contextlib.AbstractAsyncContextManager[None]]:
     @contextlib.asynccontextmanager

@@ -43,6 +43,11 @@ class Corpus:
     def __len__(self) -> int:
         return len(self.dataset)
 
+    def prepare(self) -> None:
+        """Load the decoders, which takes a second or so, before the first client waits for it."""
+        if self.data_type == "speech":
+            import stt_ru.audio  # noqa: F401
+
     def is_ready(self, index: int) -> bool:
         """Whether `source` answers at once."""
         return self.data_type == "text" or index in self._cache

@@ -74,14 +74,16 @@ def address_of(listening: socket.socket) -> str:
 
 
 def make_server(store: SessionStore, token: str | None) -> Any:
-    """A uvicorn server, to be run on a socket of `bind`."""
+    """A uvicorn server, to be run on a socket of `bind`; all that it needs is loaded."""
     import uvicorn
 
     from stt_ru.simultaneous.server.app import make_app
 
+    store.corpus.prepare()
     config = uvicorn.Config(
         make_app(store, token=token),
         access_log=False,
+        proxy_headers=False,  # nothing here asks who the client is
         log_level="warning",
         timeout_keep_alive=_KEEP_ALIVE_S,
         timeout_graceful_shutdown=3,
