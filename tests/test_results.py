@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from stt_ru.results import FileResult, ModelReport, Signature
+from stt_ru.lattice import score_branch
+from stt_ru.manifest import Sample
+from stt_ru.results import FileResult, ModelReport, Signature, references_digest
 from stt_ru.scoring import score_texts
 
 
@@ -66,6 +68,38 @@ def test_digits_on_one_side_only(reference: str, hypothesis: str, expected: bool
     assert row(reference, hypothesis).digits_mismatch is expected
     report = ModelReport(model="m", label="m", rows=2, results=[row(reference, hypothesis)] * 2)
     assert report.digits_mismatch == 2 * expected
+
+
+@pytest.mark.parametrize(
+    ("chosen", "hypothesis", "expected"),
+    [
+        ("тысяча рублей", "тысяча рублей", False),  # «1000» is the other variant
+        ("тысяча рублей", "1001 рублей", True),
+        ("да <*>", "да 15", False),
+    ],
+)
+def test_digits_are_looked_for_in_the_branch_that_was_said(
+    chosen: str, hypothesis: str, expected: bool
+) -> None:
+    result = FileResult(
+        audio="a.wav",
+        reference="{тысяча|1000} рублей",
+        chosen=chosen,
+        hypothesis=hypothesis,
+        score=score_branch(chosen, hypothesis),
+    )
+    assert result.compared_text == chosen
+    assert result.digits_mismatch is expected
+
+
+def test_the_digest_of_references_tells_variants_apart_when_they_are_read() -> None:
+    def digest(text: str, *, variants: bool) -> str:
+        return references_digest([Sample("a.wav", text)], variants=variants)
+
+    assert digest("Да, нет", variants=True) == digest("да нет", variants=False)
+    assert digest("{Да|нет}", variants=True) == digest("{да|нет}", variants=True)
+    assert digest("{да|нет}", variants=True) != digest("{да} нет", variants=True)
+    assert digest("{да|нет}", variants=False) == digest("да нет", variants=False)
 
 
 def test_a_failed_row_has_no_digits_mismatch() -> None:

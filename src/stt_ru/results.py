@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from stt_ru.errors import UsageError
 from stt_ru.normalize import has_digits, normalize
 from stt_ru.scoring import Score, total_score
+from stt_ru.variants import Marked, read_reference
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -77,6 +78,8 @@ class FileResult:
         audio: The recording as the manifest names it.
         channel: Channel of the row, from 0; None for the whole recording.
         reference: The true text as the manifest has it.
+        chosen: The branch of a reference with variants that the text was compared with, as
+            written; None when the reference has none, or they were not read.
         hypothesis: The recognised text as the model wrote it; None when the row failed.
         score: Word and character errors after normalisation; None when the row failed.
         duration: Seconds of audio decoded; None when unknown.
@@ -91,6 +94,7 @@ class FileResult:
     audio: str
     channel: int | None = None
     reference: str
+    chosen: str | None = None
     hypothesis: str | None = None
     score: Score | None = None
     duration: float | None = None
@@ -118,11 +122,18 @@ class FileResult:
         return self.score.chars.rate if self.score else None
 
     @property
+    def compared_text(self) -> str:
+        """The true text that the hypothesis was compared with: the reference, or its branch."""
+        return self.reference if self.chosen is None else self.chosen
+
+    @property
     def digits_mismatch(self) -> bool:
         """Whether figures stand only in the reference or only in the hypothesis."""
-        return self.hypothesis is not None and (
-            has_digits(self.reference) != has_digits(self.hypothesis)
-        )
+        if self.hypothesis is None or self.score is None:
+            return False
+        if self.chosen is not None and not self.score.words.errors:
+            return False  # «<*>» may stand for figures
+        return has_digits(self.compared_text) != has_digits(self.hypothesis)
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,10 +281,17 @@ class ModelReport:
         return to_html(self)
 
 
-def references_digest(samples: Iterable[Sample]) -> str:
-    """First 12 hex digits of the SHA-256 over the rows: equal digests mean equal questions."""
+def references_digest(samples: Iterable[Sample], *, variants: bool = False) -> str:
+    """First 12 hex digits of the SHA-256 over the rows: equal digests mean equal questions.
+
+    Args:
+        samples: The rows.
+        variants: Whether marks of `stt_ru.variants` are read in the references.
+    """
     digest = hashlib.sha256()
     for sample in samples:
-        row = [sample.audio, sample.channel, normalize(sample.text)]
+        reference = read_reference(sample.text) if variants else normalize(sample.text)
+        text = reference.text if isinstance(reference, Marked) else reference
+        row = [sample.audio, sample.channel, text]
         digest.update(json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()[:12]

@@ -21,7 +21,8 @@ def full_report() -> Any:
     rows = [
         FileResult(
             audio=str(n),
-            reference="да нет",
+            reference="да {нет}",
+            chosen="да нет",
             hypothesis=text,
             score=score_texts("да нет", text),
             duration=1.0,

@@ -119,6 +119,7 @@ def _row(result: FileResult) -> dict[str, Any]:
         "audio": result.audio,
         "channel": result.channel,
         "reference": result.reference,
+        **({} if result.chosen is None else {"chosen": result.chosen}),
         "hypothesis": result.hypothesis,
         "duration": result.duration,
         "seconds": result.seconds,

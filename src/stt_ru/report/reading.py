@@ -14,6 +14,7 @@ from stt_ru.manifest.messages import shown
 from stt_ru.report.json_report import SCHEMA_VERSION
 from stt_ru.results import FileResult, ModelReport, Segment, Signature
 from stt_ru.scoring import EditCounts, ErrorCounts, Score
+from stt_ru.variants import Marked, VariantsError, read_reference
 
 _NUMBER: Final = (int, float)
 
@@ -214,6 +215,7 @@ def _result(fields: _Fields) -> FileResult:
         audio=audio,
         channel=fields.take("channel", int, None, least=0),
         reference=fields.take("reference", str),
+        chosen=_chosen(fields),
         hypothesis=hypothesis,
         score=_score(fields) if error is None else None,
         duration=fields.take("duration", _NUMBER, None, least=0),
@@ -238,6 +240,18 @@ def _segments(fields: _Fields) -> list[Segment]:
         except UsageError as error:
             raise UsageError(f"{segment.place}: {error}") from error
     return segments
+
+
+def _chosen(fields: _Fields) -> str | None:
+    chosen: str | None = fields.take("chosen", str, None)
+    if chosen is not None:
+        try:
+            branch = read_reference(chosen)
+        except VariantsError as error:
+            raise UsageError(f"{fields.place}: chosen: {error}") from error
+        if isinstance(branch, Marked) and branch.branches > 1:
+            raise UsageError(f"{fields.place}: chosen: {_written(chosen)}: ветвь не одна")
+    return chosen
 
 
 def _score(fields: _Fields) -> Score:
