@@ -345,7 +345,7 @@ class Transcriber:
         blocks = (waveform[:, start : start + size] for start in starts)
         (track,) = self._recognize_tracks(blocks, 1, clock)
         return Transcript(
-            segments=tuple(Segment(start_s, end_s, text) for start_s, end_s, text in track.recognized),
+            segments=tuple(track.recognized),
             duration=len(samples) / sampling_rate,
             model=self.name,
             seconds=clock.seconds,
