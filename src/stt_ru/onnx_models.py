@@ -26,7 +26,7 @@ from onnx_asr.utils import (
 from stt_ru.errors import ModelLoadError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -244,7 +244,7 @@ def load_model(
         ) from error
     return LoadedModel(
         adapter=adapter.with_timestamps(),
-        weights=_digest(model_files.values()),
+        weights=weights_digest(model_files.values()),
         quantization="int8" if is_embedded else quantization,
         provider=_provider(adapter.asr) or providers[0],
         warnings=tuple(warnings),
@@ -372,7 +372,8 @@ def _hub_folder(name: str) -> Path:
     return Path(HF_HUB_CACHE) / f"models--{repo.replace('/', '--')}"
 
 
-def _digest(paths: Any) -> str:
+def weights_digest(paths: Iterable[str | Path]) -> str:
+    """First 12 hex digits of the SHA-256 over files, and over the weights kept beside graphs."""
     digest = hashlib.sha256()
     for path in sorted({Path(path) for path in paths}):
         data = sorted(path.parent.glob(f"{path.stem}.onnx?data"))  # weights kept beside the graph

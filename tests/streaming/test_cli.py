@@ -10,11 +10,15 @@ from pathlib import Path
 import pytest
 import soundfile
 
+from stt_ru.cli import models
 from stt_ru.cli import stream as command
 from stt_ru.cli.entry import run
 from stt_ru.cli.interrupts import Interruption
+from stt_ru.onnx_models import EMBEDDED_MODEL, weights_digest
 from stt_ru.streaming.history import load_history
 from stt_ru.streaming.results import StreamOptions
+from stt_ru.streaming.sources import TINY
+from stt_ru.streaming.tiny_ru_stream import FILES, MODEL_DIR
 from stt_ru.streaming.wrappers import OfflineToStreaming
 
 from .fakes import tone
@@ -135,6 +139,39 @@ def test_a_streaming_model_of_ones_own(
     own.write_text("from stt_ru.streaming import DummyASR as make\n")
     assert stt_ru(monkeypatch, "stream", manifest, "-m", f"{own}:make", "-q") == 0
     assert "make" in capsys.readouterr().out
+
+
+def test_a_streaming_model_is_measured_on_whole_recordings_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    demo = Path(__file__).parents[2] / "fixtures" / "demo" / "02-accept.wav"
+    manifest = tmp_path / "m.jsonl"
+    manifest.write_text(json.dumps({"audio": str(demo), "text": "принять звонок"}) + "\n")
+    report = tmp_path / "r.json"
+    arguments = ("evaluate", manifest, "-m", "tiny-ru-stream", "-q", "--offline", "-o", report)
+    assert stt_ru(monkeypatch, *arguments) == 0
+    row = capsys.readouterr().out.splitlines()[1]
+    assert row.startswith("tiny-ru-stream (демонстрационная)  ")
+    model = json.loads(report.read_text())["models"][0]
+    assert model["results"][0]["hypothesis"]
+    fields = dict(field.split(":", 1) for field in model["signature"].split("|"))
+    weights = weights_digest(MODEL_DIR / name for name in FILES)
+    assert (fields["stream"], fields["weights"], fields["channel"]) == ("own", weights, "own")
+
+
+@pytest.mark.parametrize("command_name", ["evaluate", "stream"])
+def test_an_engine_without_its_folder_is_exit_code_2(
+    manifest: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command_name: str,
+) -> None:
+    assert stt_ru(monkeypatch, command_name, manifest, "-m", "sherpa-stream") == 2
+    assert "-m sherpa-stream=КАТАЛОГ" in capsys.readouterr().err
+
+
+def test_the_embedded_models_are_those_of_the_library() -> None:
+    assert models.EMBEDDED == (EMBEDDED_MODEL, TINY)
 
 
 def test_defaults_are_those_of_the_library() -> None:

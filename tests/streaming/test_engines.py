@@ -124,6 +124,10 @@ def test_a_folder_without_the_files_is_named(
     monkeypatch.setitem(sys.modules, "vosk", fake_vosk())
     with pytest.raises(ModelLoadError, match=r"нет файла \*encoder\*\.onnx"):
         SherpaStream(tmp_path)
+    for name in ("encoder-a.onnx", "encoder-b.onnx"):
+        (tmp_path / name).write_bytes(b"")
+    with pytest.raises(ModelLoadError, match=r"encoder-a\.onnx, encoder-b\.onnx\): оставьте один"):
+        SherpaStream(tmp_path)
     with pytest.raises(ModelLoadError, match="нет каталога"):
         SherpaStream(tmp_path / "none")
     with pytest.raises(ModelLoadError, match="нет каталога"):

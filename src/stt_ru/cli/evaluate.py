@@ -43,6 +43,7 @@ from stt_ru.cli.options import (
     SpeechPadMs,
     VadFolder,
     VadThreshold,
+    Variants,
     argument,
     model_option,
     option,
@@ -125,6 +126,7 @@ def evaluate(
             "продолжается, исправленный эталон стоит секунд.",
         ),
     ] = None,
+    variants: Variants = False,
     numbers: Numbers = "as-is",
     fillers: Fillers = False,
     glossary: GlossaryFile = None,
@@ -144,7 +146,9 @@ def evaluate(
 
     notices: list[str] = []  # said after the table, where they are seen
     threads = _workers(workers)
-    samples = load_manifest(manifest, allow_empty=allow_empty, warn=notices.append)
+    samples = load_manifest(
+        manifest, allow_empty=allow_empty, variants=variants, warn=notices.append
+    )
     requests = parse_models(model or [DEFAULT_MODEL], model_dir)
     check_output(output, [manifest])
     rules = AskedRules(numbers == "match", fillers, glossary)
@@ -163,6 +167,7 @@ def evaluate(
     call_in_background(lambda: import_module("stt_ru.evaluation"))
     from stt_ru.onnx_models import check_model_name, providers_for
     from stt_ru.segmentation import VadOptions
+    from stt_ru.streaming.sources import STREAMING_ENGINES, check_engine
     from stt_ru.transcriber import check_request, check_vad_folder
 
     vad = VadOptions(
@@ -174,7 +179,9 @@ def evaluate(
     )
     providers = providers_for(device)
     for request in requests:
-        if not request.is_factory:
+        if request.name in STREAMING_ENGINES:
+            check_engine(request.name, request.folder)
+        elif not request.is_factory:
             check_model_name(request.name, has_folder=request.folder is not None)
             check_request(request.name, language, max_speech_s)
     if vad_dir is not None:
@@ -195,7 +202,7 @@ def evaluate(
     if cache is not None:
         sources = [_cached(source, cache) for source in sources]
     folder = manifest if manifest.is_dir() else manifest.parent
-    reports, interrupted = _run(sources, samples, quiet=quiet)
+    reports, interrupted = _run(sources, samples, variants=variants, quiet=quiet)
     with finishing() as late:
         code = print_and_save(
             reports,
@@ -248,11 +255,16 @@ def _sources(
 ) -> list[ModelSource]:
     from stt_ru.cli.models import labels, user_factory
     from stt_ru.evaluation import ModelSource
-    from stt_ru.onnx_models import EMBEDDED_MODEL
+    from stt_ru.streaming.sources import STREAMING_ENGINES, streaming_recognizer
     from stt_ru.transcriber import Recognizer, Transcriber
 
     def transcriber(request: ModelRequest) -> Recognizer:
         return Transcriber(request.name, model_dir=request.folder, **settings)
+
+    def streaming(request: ModelRequest) -> Recognizer:
+        return streaming_recognizer(
+            request.name, request.folder, split_channels=settings["split_channels"]
+        )
 
     sources = []
     for request, label in zip(requests, labels(requests), strict=True):
@@ -260,9 +272,10 @@ def _sources(
             factory = user_factory(request.name)
             sources.append(ModelSource(request.name, label, factory, concurrency=threads))
             continue
-        if request.name == EMBEDDED_MODEL and request.folder is None:
-            label = f"{EMBEDDED_MODEL} (демонстрационная)"
-        sources.append(ModelSource(request.name, label, partial(transcriber, request)))
+        load = partial(transcriber, request)
+        if request.name in STREAMING_ENGINES:
+            load = partial(streaming, request)
+        sources.append(ModelSource(request.name, label, load))
     return sources
 
 
@@ -282,6 +295,7 @@ def _run(
     sources: Sequence[ModelSource],
     samples: Sequence[Sample],
     *,
+    variants: bool,
     quiet: bool,
 ) -> tuple[list[ModelReport], Interrupted | None]:
     from stt_ru.cli.progress import progress_view
@@ -291,7 +305,9 @@ def _run(
     try:
         # Stdout is the table's: what a recogniser of the user's prints goes where messages go.
         with progress_view(quiet=quiet) as progress, redirect_stdout(sys.stderr):
-            for report in evaluate_models(sources, samples, progress=progress):
+            for report in evaluate_models(
+                sources, samples, variants=variants, progress=progress
+            ):
                 reports.append(report)
     except Interrupted as interruption:
         return reports, interruption

@@ -9,9 +9,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from stt_ru.errors import UsageError
+
+# Written here as well as in the library, whose modules are heavy; a test keeps them equal.
+EMBEDDED: Final = ("tiny-ru", "tiny-ru-stream")
+"""Models inside the package, for trying the tool; wherever they are named it is said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +63,13 @@ def parse_models(values: Sequence[str], model_dir: Path | None) -> list[ModelReq
 def labels(requests: Sequence[ModelRequest]) -> list[str]:
     """Names for the table: those that occur twice show their folders."""
     times = Counter(request.name for request in requests)
-    return [
-        f"{request.name} ({request.folder or 'Hugging Face'})"
-        if times[request.name] > 1
-        else request.name
-        for request in requests
-    ]
+    return [_label(request, is_alone=times[request.name] == 1) for request in requests]
+
+
+def _label(request: ModelRequest, *, is_alone: bool) -> str:
+    if request.folder is None and request.name in EMBEDDED:
+        return f"{request.name} (демонстрационная)"
+    return request.name if is_alone else f"{request.name} ({request.folder or 'Hugging Face'})"
 
 
 def user_factory(name: str) -> Callable[[], Any]:

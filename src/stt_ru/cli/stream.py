@@ -292,11 +292,10 @@ def _sources(
     no_vad: bool,
 ) -> list[StreamSource]:
     from stt_ru.cli.models import labels, user_factory
-    from stt_ru.onnx_models import EMBEDDED_MODEL, check_model_name, providers_for
+    from stt_ru.onnx_models import check_model_name, providers_for
     from stt_ru.segmentation import VadOptions
     from stt_ru.streaming.sources import (
         STREAMING_MODELS,
-        TINY,
         factory_source,
         stream_source,
     )
@@ -318,8 +317,6 @@ def _sources(
         if request.name not in STREAMING_MODELS:
             check_model_name(request.name, has_folder=request.folder is not None)
             check_request(request.name, settings["language"], VadOptions().max_speech_s)
-        if request.name in (EMBEDDED_MODEL, TINY) and request.folder is None:
-            label = f"{request.name} (демонстрационная)"
         sources.append(
             stream_source(request.name, request.folder, label, step_s=step_s, settings=settings)
         )

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from stt_ru.errors import MissingExtraError, ModelLoadError
+from stt_ru.onnx_models import weights_digest
 from stt_ru.streaming.chunks import AudioType, OutputChunk, Signal, TranscriptionChunk
 from stt_ru.streaming.clock import SYSTEM_CLOCK, Clock
 from stt_ru.streaming.model import StreamingASR
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from stt_ru.streaming.buffer import RecordingId
 
 SHERPA: Final = "sherpa-stream"
@@ -25,8 +27,8 @@ class SherpaStream(StreamingASR):
     """An online transducer of sherpa-onnx.
 
     Args:
-        model_dir: Folder with ``tokens.txt`` and an encoder, a decoder and a joiner in ONNX; of
-            several the int8 ones are taken.
+        model_dir: Folder with ``tokens.txt`` and an encoder, a decoder and a joiner in ONNX; of a
+            full and an int8 one the latter is taken.
         clock: Gives the timestamps.
 
     Raises:
@@ -56,7 +58,7 @@ class SherpaStream(StreamingASR):
             )
         except Exception as error:
             raise ModelLoadError(f"модель {SHERPA} не загрузилась: {error}") from error
-        self.settings = {"stream": "own", "weights": files["encoder"].name}
+        self.settings = {"stream": "own", "weights": weights_digest([*files.values(), tokens])}
 
     def _run(self) -> None:
         streams: dict[RecordingId, Any] = {}
@@ -99,7 +101,14 @@ def _one_file(folder: Path, part: str) -> Path:
     quantized = [file for file in files if "int8" in file.name]
     if not files:
         raise ModelLoadError(f"модель {SHERPA}: в каталоге {folder} нет файла *{part}*.onnx")
-    return (quantized or files)[0]
+    file, *others = quantized or files
+    if others:
+        names = ", ".join(file.name for file in quantized or files)
+        raise ModelLoadError(
+            f"модель {SHERPA}: в каталоге {folder} несколько файлов *{part}*.onnx ({names}): "
+            "оставьте один"
+        )
+    return file
 
 
 class VoskStream(StreamingASR):
@@ -133,7 +142,8 @@ class VoskStream(StreamingASR):
         except Exception as error:
             raise ModelLoadError(f"модель {VOSK} не загрузилась: {error}") from error
         self._make: Any = vosk.KaldiRecognizer
-        self.settings = {"stream": "own", "weights": Path(model_dir).name}
+        files = (file for file in model_dir.rglob("*") if file.is_file())
+        self.settings = {"stream": "own", "weights": weights_digest(files)}
 
     @property
     def audio_type(self) -> AudioType:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from stt_ru.errors import UsageError
 from stt_ru.streaming.model import DummyASR, StreamingASR
-from stt_ru.streaming.wrappers import OfflineToStreaming
+from stt_ru.streaming.wrappers import OfflineToStreaming, StreamingToOffline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,8 +21,11 @@ SHERPA: Final = "sherpa-stream"
 VOSK: Final = "vosk-stream"
 DUMMY: Final = "dummy"
 
-STREAMING_MODELS: Final = (TINY, SHERPA, VOSK, DUMMY)
-"""Names of models that stream by themselves."""
+STREAMING_ENGINES: Final = (TINY, SHERPA, VOSK)
+"""Names of models that stream by themselves, and can be measured on whole recordings too."""
+
+STREAMING_MODELS: Final = (*STREAMING_ENGINES, DUMMY)
+"""Names of all that stream by themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +78,38 @@ def stream_source(
     Raises:
         UsageError: If a folder is needed and not given, or given and not needed.
     """
-    if name in (SHERPA, VOSK) and folder is None:
-        raise UsageError(f"модели {name} нужен каталог с её файлами: -m {name}=КАТАЛОГ")
+    check_engine(name, folder)
     if name == DUMMY and folder is not None:
         raise UsageError(f"у модели {name} нет файлов: уберите «={folder}»")
     if name in STREAMING_MODELS:
         return StreamSource(name, label, partial(_own, name, folder))
     return StreamSource(name, label, partial(_transcriber, name, folder, step_s, settings))
+
+
+def check_engine(name: str, folder: Path | None) -> None:
+    """Refuse an engine whose model's folder was not named.
+
+    Raises:
+        UsageError: Saying how to name it.
+    """
+    if name in (SHERPA, VOSK) and folder is None:
+        raise UsageError(f"модели {name} нужен каталог с её файлами: -m {name}=КАТАЛОГ")
+
+
+def streaming_recognizer(
+    name: str, folder: Path | None, *, split_channels: bool = True
+) -> StreamingToOffline:
+    """A model that streams by itself, for whole recordings.
+
+    Args:
+        name: One of `STREAMING_ENGINES`.
+        folder: Where its files are; None for its own place.
+        split_channels: Recognise each distinct channel by itself; False for the mean of all.
+
+    Raises:
+        ModelLoadError, MissingExtraError: If it cannot be loaded.
+    """
+    return StreamingToOffline(_own(name, folder).asr, split_channels=split_channels)
 
 
 def factory_source(

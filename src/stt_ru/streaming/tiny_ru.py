@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from stt_ru.errors import ModelLoadError
+from stt_ru.onnx_models import weights_digest
 from stt_ru.streaming.alignment import common_prefix
 from stt_ru.streaming.chunks import OutputChunk, Signal, TranscriptionChunk
 from stt_ru.streaming.clock import SYSTEM_CLOCK, Clock
 from stt_ru.streaming.model import StreamingASR
-from stt_ru.streaming.tiny_ru_stream import TinyRuStreamDecoder
+from stt_ru.streaming.tiny_ru_stream import FILES, MODEL_DIR, TinyRuStreamDecoder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,16 +39,18 @@ class TinyRuStream(StreamingASR):
 
     def __init__(self, model_dir: Path | None = None, *, clock: Clock = SYSTEM_CLOCK) -> None:
         super().__init__(16_000, clock)
-        self._model_dir = model_dir
+        self._model_dir = model_dir or MODEL_DIR
         self._idle = [self._load()]  # a decoder a recording at a time
-        self.settings = {"stream": "own"}
+        weights = weights_digest(self._model_dir / name for name in FILES)
+        self.settings = {"stream": "own", "weights": weights}
 
     def _load(self) -> TinyRuStreamDecoder:
         try:
             return TinyRuStreamDecoder(self._model_dir)
         except Exception as error:
-            where = self._model_dir or "пакете"
-            raise ModelLoadError(f"модель {NAME} не загрузилась: в {where}: {error}") from error
+            raise ModelLoadError(
+                f"модель {NAME} не загрузилась из {self._model_dir}: {error}"
+            ) from error
 
     def _run(self) -> None:
         busy: dict[RecordingId, tuple[TinyRuStreamDecoder, list[str]]] = {}

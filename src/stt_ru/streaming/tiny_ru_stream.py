@@ -7,16 +7,18 @@ the chunks are, so that the same recording gives the same text to the last bit h
 
 from __future__ import annotations
 
-from importlib.resources import as_file, files
+from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnxruntime as ort
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from numpy.typing import NDArray
+
+MODEL_DIR = Path(str(files("stt_ru"))) / "models" / "tiny_ru_stream"
+FILES = ("model.onnx", "vocab.txt")
 
 SAMPLE_RATE = 16_000
 WINDOW_SAMPLES = 400  # 25 ms
@@ -52,11 +54,7 @@ class TinyRuStreamDecoder:
     def __init__(self, model_dir: Path | None = None) -> None:
         options = ort.SessionOptions()
         options.intra_op_num_threads = 1  # a step is too small to share
-        if model_dir is None:
-            with as_file(files("stt_ru") / "models" / "tiny_ru_stream") as folder:
-                self._session, self._tokens = _load(folder, options)
-        else:
-            self._session, self._tokens = _load(model_dir, options)
+        self._session, self._tokens = _load(model_dir or MODEL_DIR, options)
         outputs = [output.name for output in self._session.get_outputs()]
         self._outputs = outputs
         self._zeros: dict[str, NDArray[Any]] = {
@@ -162,8 +160,8 @@ class TinyRuStreamDecoder:
 
 def _load(folder: Path, options: ort.SessionOptions) -> tuple[ort.InferenceSession, list[str]]:
     """The network and its letters; the blank, last in ``vocab.txt``, is not among them."""
-    model = str(folder / "model.onnx")
-    session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    lines = (folder / "vocab.txt").read_text(encoding="utf-8").splitlines()
+    model, vocab = (folder / name for name in FILES)
+    session = ort.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    lines = vocab.read_text(encoding="utf-8").splitlines()
     tokens = [line.rpartition(" ")[0] for line in lines]
     return session, [" " if token == "▁" else token for token in tokens[:-1]]
