@@ -15,7 +15,7 @@ import pytest
 
 import stt_ru.cli.simul as command
 from stt_ru.cli import entry, options
-from stt_ru.cli.simul import one_name_a_flag, set_agent_options_aside, split_names
+from stt_ru.cli.arguments import one_name_a_flag, set_agent_options_aside, split_names
 from stt_ru.simultaneous import evaluator
 from stt_ru.simultaneous.scorers import LATENCY_SCORERS, QUALITY_SCORERS, scoring
 from tests.conftest import ROOT, tone, write_wav
@@ -188,7 +188,9 @@ def test_an_option_of_the_agent_reaches_it_and_its_failure_is_said(place: Place)
         ("eval.csv --agent agent.py --output eval.csv", "eval.csv: не записать"),
         ("eval.csv --agent agent.py --continue-unfinished", "укажите --output"),
         ("eval.csv --agent agent.py --quality-metrics ASR_BLEU", "этот агент пишет текст"),
-        ("eval.csv --agent agent.py --remote-port 1", "не нужны"),
+        ("eval.csv --agent agent.py --remote-port 1", "не нужны: манифест"),
+        ("--agent agent.py --remote-port 1 --quality-metrics WER", "не нужны: --quality-metrics"),
+        ("--agent agent.py --remote-port 1 --score-only", "не нужны: --score-only"),
         ("--score-only", "укажите --output"),
         ("--score-only --output нет", "не читается"),
     ],
@@ -210,6 +212,16 @@ def test_a_run_is_scored_again_without_the_agent(place: Place) -> None:
 
     assert first.stdout == again.stdout == by_file.stdout
     assert (place.folder / "out" / "scores.tsv").exists()
+
+
+def test_a_log_is_scored_by_its_own_references_which_is_said(place: Place) -> None:
+    rest = ("--quality-metrics", "WER", "--latency-metrics", "AL")
+    first = place.run("eval.csv", "--agent", "agent.py", "--output", "out", *rest)
+    (place.folder / "eval.csv").write_text("audio;text\na.wav;Другое\nb.wav;Другое\n", "utf-8")
+    again = place.run("eval.csv", "--score-only", "--output", "out", *rest)
+
+    assert again.stdout == first.stdout
+    assert "эталоны взяты из журнала" in again.stderr
 
 
 def test_a_log_of_simuleval_is_scored(place: Place) -> None:

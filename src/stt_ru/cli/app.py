@@ -6,13 +6,14 @@ from typing import Annotated
 
 import typer
 
+from stt_ru.cli.arguments import MetricsCommand, SimulCommand
 from stt_ru.cli.compare import compare
 from stt_ru.cli.evaluate import evaluate
 from stt_ru.cli.report import report
 from stt_ru.cli.russian import RussianCommand, RussianGroup
 from stt_ru.cli.score import score
 from stt_ru.cli.serve import serve
-from stt_ru.cli.simul import MetricsCommand, SimulCommand, simul
+from stt_ru.cli.simul import simul
 from stt_ru.cli.stream import stream
 from stt_ru.cli.streams import print_answer
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, cast
 
+from stt_ru.cli.arguments import split_names
 from stt_ru.cli.options import (
     LATENCY,
     METRICS,
@@ -22,11 +23,10 @@ from stt_ru.cli.options import (
     source_type_option,
 )
 from stt_ru.cli.russian import number, whole_number
-from stt_ru.cli.simul import load_dataset, split_names
 from stt_ru.cli.streams import print_message
-from stt_ru.errors import UsageError
 
 if TYPE_CHECKING:
+    from stt_ru.simultaneous.record import LatencyUnit
     from stt_ru.simultaneous.segments import DataType
 
 HOST: Final = "127.0.0.1"
@@ -124,65 +124,47 @@ def serve(
 
     Коды выхода: 2 – неверные аргументы или данные; 130 – Ctrl+C, 143 – SIGTERM.
     """
-    if manifest is not None and (source or target):
-        raise UsageError("укажите либо манифест, либо --source и --target")
-    if manifest is None and source is None:
-        raise UsageError("не указаны данные: манифест или --source и --target")
-    if manifest is not None and source_type == "text":
-        raise UsageError("--source-type text: в манифесте записи, а не тексты")
+    from stt_ru.simultaneous.dataset import check_sources, load_dataset
     from stt_ru.simultaneous.server.running import (
         TOKEN_VARIABLE,
         address_of,
         bind,
         check_installed,
         make_server,
+        make_store,
     )
 
+    kind = cast("DataType | None", source_type)
+    check_sources(manifest, source, target, kind)
     check_installed()
     token = os.environ.get(TOKEN_VARIABLE) or None
     notices: list[str] = []
-    kind: DataType = "speech" if source_type == "speech" else "text"
-    dataset = load_dataset(manifest, source, target, kind, notices, sample_rate=16_000)
+    dataset = load_dataset(
+        manifest, source, target, kind or "text", warn=notices.append, sample_rate=16_000
+    )
     if metrics_file is not None:
         from stt_ru.simultaneous.agents.loading import load_module
 
         load_module(metrics_file, option="--metrics-file")
-    from stt_ru.simultaneous.scorers import (
-        LATENCY_SCORERS,
-        QUALITY_SCORERS,
-        ScorerOptions,
-        make_latency_scorers,
-        make_quality_scorers,
-    )
+    from stt_ru.simultaneous.scorers import ScorerOptions, take_notices
 
-    scorer_options = ScorerOptions(
-        tokenizer=sacrebleu_tokenizer,
-        use_ref_len=not no_use_ref_len,
-        computation_aware=dataset.source_type == "speech",
-    )
-    names = split_names(quality_metrics, QUALITY)
-    if "ASR_BLEU" in names:
-        raise UsageError("ASR_BLEU слушает речь, а серверу присылают текст")
-    quality = make_quality_scorers(names, scorer_options)
-    latency = make_latency_scorers(split_names(latency_metrics, LATENCY), scorer_options)
-    notices += [*QUALITY_SCORERS.take_notices(), *LATENCY_SCORERS.take_notices()]
-
-    from stt_ru.simultaneous.server.corpus import Corpus
-    from stt_ru.simultaneous.server.session import SessionSettings
-    from stt_ru.simultaneous.server.store import SessionStore
-
-    store = SessionStore(
-        Corpus(dataset),
-        SessionSettings(
-            quality_scorers=quality,
-            latency_scorers=latency,
-            latency_unit="char" if eval_latency_unit == "char" else "word",
+    store = make_store(
+        dataset,
+        split_names(quality_metrics, QUALITY),
+        split_names(latency_metrics, LATENCY),
+        ScorerOptions(
+            tokenizer=sacrebleu_tokenizer,
+            use_ref_len=not no_use_ref_len,
+            computation_aware=dataset.source_type == "speech",
         ),
+        latency_unit=cast("LatencyUnit", eval_latency_unit),
         output=output,
         max_sessions=max_sessions,
         idle_s=idle_minutes * 60,
     )
+    notices += take_notices()
     with bind(host, port, token) as listening:
+        server = make_server(store, token)
         for notice in notices:
             print_message(f"Внимание: {notice}")
         address = address_of(listening)
@@ -194,4 +176,4 @@ def serve(
             + (", нужен токен" if token else "")
         )
         print_message(f"Ход работы: {address}/live. Остановить: Ctrl+C")
-        make_server(store, token).run(sockets=[listening])
+        server.run(sockets=[listening])

@@ -13,6 +13,7 @@ from stt_ru.errors import SttRuError
 from stt_ru.simultaneous.evaluator import (
     AgentError,
     EvaluationOptions,
+    EvaluationProgress,
     check_agent,
     index_range,
     run_instance,
@@ -28,7 +29,6 @@ from stt_ru.simultaneous.segments import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from types import TracebackType
 
     from stt_ru.simultaneous.agents import GenericAgent
@@ -232,7 +232,7 @@ def evaluate_remotely(
     agent: GenericAgent,
     session: RemoteSession,
     options: EvaluationOptions,
-    progress: Callable[[int, int], None] | None = None,
+    progress: EvaluationProgress | None = None,
 ) -> RemoteEvaluation:
     """Run a local agent on all instances of a server.
 
@@ -264,5 +264,5 @@ def evaluate_remotely(
                 logger.warning("пример %d: агент завершился ошибкой", index, exc_info=True)
             errors[index] = f"{type(error).__name__}: {error}"
         if progress is not None:
-            progress(done + 1, len(indices))
+            progress(done + 1, len(indices), None)
     return RemoteEvaluation(session.result(), errors)

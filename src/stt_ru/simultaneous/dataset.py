@@ -12,7 +12,7 @@ from stt_ru.manifest.recordings import Recordings
 from stt_ru.simultaneous.instance import SpeechSource, TextSource
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     import numpy as np
@@ -163,6 +163,52 @@ def _decode(item: SpeechItem, sample_rate: int | None) -> tuple[NDArray[np.float
             f"в записи каналов: {len(waveform)}, канала {item.channel} в ней нет (счёт с 0)"
         )
     return waveform[item.channel].copy(), sample_rate
+
+
+def check_sources(
+    manifest: Path | None, source: Path | None, target: Path | None, source_type: DataType | None
+) -> None:
+    """Make sure that a user names data, and names them once.
+
+    Raises:
+        UsageError: If not.
+    """
+    if manifest is not None and (source is not None or target is not None):
+        raise UsageError("укажите либо манифест, либо --source и --target")
+    if manifest is None and source is None:
+        raise UsageError("не указаны данные: манифест или --source и --target")
+    if manifest is not None and source_type == "text":
+        raise UsageError("--source-type text: в манифесте записи, а не тексты")
+
+
+def load_dataset(
+    manifest: Path | None,
+    source: Path | None,
+    target: Path | None,
+    source_type: DataType,
+    *,
+    warn: Callable[[str], None],
+    sample_rate: int | None = None,
+) -> Dataset:
+    """The data that a user names, see `check_sources`.
+
+    Args:
+        manifest: Instead of the two files.
+        source: Lines of text or paths.
+        target: Lines of references; None for none.
+        source_type: What is in ``source``; a manifest has speech.
+        warn: Told what is suspicious in the manifest.
+        sample_rate: To which speech is brought, Hz; None for its own.
+
+    Raises:
+        UsageError: If a file cannot be read, or the files do not fit each other.
+    """
+    if manifest is not None:
+        from stt_ru.manifest import load_manifest
+
+        return dataset_of_samples(load_manifest(manifest, warn=warn), sample_rate=sample_rate)
+    assert source is not None, "check_sources has let it through"
+    return dataset_of_files(source, target, source_type, sample_rate=sample_rate)
 
 
 def dataset_of_samples(

@@ -125,7 +125,10 @@ class EvaluationProgress(Protocol):
     """Told about each instance that is done."""
 
     def __call__(self, done: int, total: int, record: InstanceRecord | None) -> None:
-        """``done`` of ``total`` instances are; ``record`` is the last, None for earlier runs'."""
+        """``done`` of ``total`` instances are; ``record`` is the last.
+
+        It is None for an instance of an earlier run, and for one that a server has.
+        """
         ...
 
 

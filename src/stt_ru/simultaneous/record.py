@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from stt_ru.simultaneous.segments import DataType
 
 LatencyUnit: TypeAlias = Literal["word", "char"]
 """What has a delay: each word written, or each character but spaces."""
+
+FAILED: Final = "ошибка примера"
+"""Why no measure counts an instance whose agent failed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

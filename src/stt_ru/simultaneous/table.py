@@ -5,15 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from stt_ru.report.table import percent
+from stt_ru.simultaneous.record import FAILED
+from stt_ru.simultaneous.scorers.scoring import skipped_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from stt_ru.simultaneous.record import InstanceRecord
     from stt_ru.simultaneous.scorers.scoring import MetricScore, Scores
 
 COLUMNS: Final = ("Показатель", "Значение", "Единица", "Оценено")
 _UNITS: Final = {"words": "слов", "ms": "мс", "rate": "%", "": ""}
 _NOTHING: Final = "–"
+MOST_FAILED: Final = 20  # instances that are named
 
 
 def format_scores(scores: Scores) -> str:
@@ -36,6 +40,33 @@ def format_figures(result: Mapping[str, Any]) -> str:
             scored = f"{result['scored'][name]} из {result['total']}"
             lines.append((name, shown, "", scored))
     return _aligned(lines)
+
+
+def closing_sentences(scores: Scores, instances: Mapping[int, InstanceRecord]) -> list[str]:
+    """What is to be known beside the table: errors, whom a measure leaves out, how it is made."""
+    failed = {record.index: record.error for record in instances.values() if record.error}
+    sentences = failed_sentences(failed)
+    sentences += [f"Ошибка: показатель {score.error}" for score in scores.all if score.error]
+    skipped: list[str] = []
+    for score in scores.all:
+        skipped += [
+            f"Внимание: {sentence}"
+            for sentence in skipped_sentences(score)
+            if f"({FAILED})" not in sentence  # said above
+        ]
+        if score.signature:
+            skipped.append(f"{score.name}: {score.signature}")
+    return [*sentences, *dict.fromkeys(skipped)]
+
+
+def failed_sentences(errors: Mapping[int, str]) -> list[str]:
+    """A sentence for each instance that failed; of many, the first and how many more."""
+    sentences = [
+        f"Ошибка: пример {index}: {error}" for index, error in list(errors.items())[:MOST_FAILED]
+    ]
+    if len(errors) > MOST_FAILED:
+        sentences.append(f"Ошибка: … и ещё примеров с ошибкой: {len(errors) - MOST_FAILED}")
+    return sentences
 
 
 def _aligned(lines: Sequence[tuple[str, str, str, str]]) -> str:

@@ -32,6 +32,7 @@ from stt_ru.simultaneous.scorers.scoring import (
     make_latency_scorers,
     make_quality_scorers,
     score_instances,
+    take_notices,
 )
 
 __all__ = [
@@ -62,4 +63,5 @@ __all__ = [
     "register_latency_scorer",
     "register_quality_scorer",
     "score_instances",
+    "take_notices",
 ]

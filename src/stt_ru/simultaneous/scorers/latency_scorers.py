@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from stt_ru.simultaneous.instance import playing_starts
+from stt_ru.simultaneous.record import FAILED
 from stt_ru.simultaneous.scorers import latency
 from stt_ru.simultaneous.scorers.registry import Registry
 
@@ -69,7 +70,7 @@ class LatencyScorer:
 def missing_for_latency(instance: InstanceRecord, *, computation_aware: bool) -> str | None:
     """What any latency measure lacks in the instance, a Russian phrase; None when nothing."""
     if instance.error is not None:
-        return "ошибка примера"
+        return FAILED
     if not instance.delays:
         return "нет задержек: ничего не написано"
     if not instance.source_length:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from stt_ru.errors import MissingExtraError, SttRuError, UsageError
 from stt_ru.normalize import NORMALIZER, normalize
 from stt_ru.scoring import EDIT_SPLIT, score_texts, total_score
+from stt_ru.simultaneous.record import FAILED
 from stt_ru.simultaneous.scorers.registry import Registry
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class QualityScorer:
     def why_not(self, instance: InstanceRecord) -> str | None:
         """Why the instance does not count, a Russian phrase; None when it does."""
         if instance.error is not None:
-            return "ошибка примера"
+            return FAILED
         if instance.reference is None:
             return "нет эталона"
         if self.reads_speech != (instance.target_type == "speech"):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from stt_ru.errors import SttRuError, UsageError
+from stt_ru.simultaneous.record import FAILED
 from stt_ru.simultaneous.scorers.latency_scorers import (
     LATENCY_SCORERS,
     LatencyScorer,
@@ -143,6 +144,11 @@ def make_latency_scorers(names: Iterable[str], options: ScorerOptions) -> dict[s
     return scorers
 
 
+def take_notices() -> list[str]:
+    """Which built-in measures a user's replace since the last call, sentences in Russian."""
+    return [*QUALITY_SCORERS.take_notices(), *LATENCY_SCORERS.take_notices()]
+
+
 class _WithElapsed:
     """A user's latency measure that knows delays only, given elapsed times for them."""
 
@@ -254,7 +260,7 @@ def _why_not(scorer: Any, instance: InstanceRecord, *, is_latency: bool) -> str 
     if is_latency:
         return missing_for_latency(instance, computation_aware=isinstance(scorer, _WithElapsed))
     if instance.error is not None:
-        return "ошибка примера"
+        return FAILED
     return "нет эталона" if instance.reference is None else None
 
 

@@ -9,6 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 from stt_ru.errors import MissingExtraError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from stt_ru.simultaneous.dataset import Dataset
+    from stt_ru.simultaneous.record import LatencyUnit
+    from stt_ru.simultaneous.scorers import ScorerOptions
     from stt_ru.simultaneous.server.store import SessionStore
 
 TOKEN_VARIABLE: Final = "STT_RU_TOKEN"
@@ -27,6 +33,49 @@ def check_installed() -> None:
         import uvicorn  # noqa: F401
     except ImportError as error:
         raise MissingExtraError("stt-ru serve", "server") from error
+
+
+def make_store(
+    dataset: Dataset,
+    quality_metrics: Sequence[str],
+    latency_metrics: Sequence[str],
+    options: ScorerOptions,
+    *,
+    latency_unit: LatencyUnit,
+    output: Path | None,
+    max_sessions: int,
+    idle_s: float,
+) -> SessionStore:
+    """The sessions of a server that scores by these measures.
+
+    Args:
+        dataset: What is handed out.
+        quality_metrics: Names.
+        latency_metrics: Names.
+        options: How their scorers are made.
+        latency_unit: What has a delay.
+        output: As of `SessionStore`, like the rest.
+        max_sessions: Sessions at a time.
+        idle_s: Seconds after which a session is forgotten.
+
+    Raises:
+        UsageError: If a name is unknown, or ``output`` cannot be used.
+    """
+    from stt_ru.simultaneous.scorers import make_latency_scorers, make_quality_scorers
+    from stt_ru.simultaneous.server.corpus import Corpus
+    from stt_ru.simultaneous.server.session import SessionSettings
+    from stt_ru.simultaneous.server.store import SessionStore
+
+    if "ASR_BLEU" in quality_metrics:
+        raise UsageError("ASR_BLEU слушает речь, а серверу присылают текст")
+    settings = SessionSettings(
+        quality_scorers=make_quality_scorers(quality_metrics, options),
+        latency_scorers=make_latency_scorers(latency_metrics, options),
+        latency_unit=latency_unit,
+    )
+    return SessionStore(
+        Corpus(dataset), settings, output=output, max_sessions=max_sessions, idle_s=idle_s
+    )
 
 
 def bind(host: str, port: int, token: str | None) -> socket.socket:

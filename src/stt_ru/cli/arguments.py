@@ -1,0 +1,106 @@
+"""Arguments that typer does not parse by itself: names of measures, options of an agent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from stt_ru.cli.russian import RussianCommand
+
+MANY_VALUED: Final = ("--quality-metrics", "--latency-metrics")
+
+_METRIC_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(,[A-Za-z_][A-Za-z0-9_]*)*,?")
+
+
+class MetricsCommand(RussianCommand):
+    """A command whose metric options take several names after one flag: ``--latency-metrics A B``.
+
+    A comma list and a repeated flag mean the same.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Repeat the flag for each of its names, then parse as usual."""
+        parsed: list[str] = super().parse_args(ctx, one_name_a_flag(args))
+        return parsed
+
+
+class SimulCommand(MetricsCommand):
+    """Leaves options that it does not know to the agent: ``ctx.meta["agent_args"]``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Set the agent's options aside, then parse as usual."""
+        takes_value: dict[str, bool] = {}
+        for parameter in self.get_params(ctx):
+            if parameter.param_type_name != "argument":
+                is_flag = bool(getattr(parameter, "is_flag", False))
+                for name in (*parameter.opts, *parameter.secondary_opts):
+                    takes_value[name] = not is_flag
+        own, agents = set_agent_options_aside(args, takes_value)
+        ctx.meta["agent_args"] = agents
+        return super().parse_args(ctx, own)
+
+
+def one_name_a_flag(args: Sequence[str]) -> list[str]:
+    """``--latency-metrics A B,C`` as ``--latency-metrics A --latency-metrics B …``.
+
+    Words after the flag are names while they look like ones; a file has a dot or a slash.
+
+    Example:
+        >>> one_name_a_flag(["--latency-metrics", "AL", "LAAL,AP", "eval.csv"])
+        ['--latency-metrics', 'AL', '--latency-metrics', 'LAAL,AP', 'eval.csv']
+    """
+    rewritten: list[str] = []
+    flag = ""
+    for arg in args:
+        if arg.startswith("-"):
+            flag = arg if arg in MANY_VALUED else ""
+            rewritten.append(arg)
+        elif flag and rewritten[-1] == flag:
+            rewritten.append(arg)
+        elif flag and _METRIC_NAME.fullmatch(arg):
+            rewritten += [flag, arg]
+        else:
+            flag = ""
+            rewritten.append(arg)
+    return rewritten
+
+
+def set_agent_options_aside(
+    args: Sequence[str], takes_value: dict[str, bool]
+) -> tuple[list[str], list[str]]:
+    """The command's own arguments, and those that only the agent can know, with their values.
+
+    Args:
+        args: Of the command line.
+        takes_value: Names of the command's own options, and whether a value follows.
+
+    Example:
+        >>> set_agent_options_aside(
+        ...     ["a.csv", "--waitk", "3", "--agent", "x.py"], {"--agent": True}
+        ... )
+        (['a.csv', '--agent', 'x.py'], ['--waitk', '3'])
+    """
+    own: list[str] = []
+    agents: list[str] = []
+    target = own
+    is_value = False
+    for arg in args:
+        if is_value:
+            own.append(arg)
+            is_value = False
+        elif arg.startswith("-") and not re.fullmatch(r"-\d+(\.\d+)?", arg):
+            name, equals, _ = arg.partition("=")
+            target = own if name in takes_value else agents
+            target.append(arg)
+            is_value = takes_value.get(name, False) and not equals
+        else:
+            target.append(arg)
+    return own, agents
+
+
+def split_names(values: Sequence[str] | None, default: Sequence[str]) -> list[str]:
+    """Names of measures from repeated flags and comma lists; the default when none was given."""
+    if not values:
+        return list(default)
+    return [name for value in values for name in value.split(",") if name]
