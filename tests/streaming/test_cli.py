@@ -78,6 +78,20 @@ def test_a_model_is_measured_and_everything_is_saved(
     assert (code, again.out.splitlines()[1].split()[:3]) == (0, row.split()[:3])
 
 
+def test_what_a_model_prints_stays_out_of_the_table(
+    manifest: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = manifest.parent / "own.py"
+    own.write_text(
+        "from stt_ru.streaming import DummyASR\n"
+        "def make():\n    print('загружаюсь')\n    return DummyASR()\n"
+    )
+    assert stt_ru(monkeypatch, "stream", manifest, "-m", f"{own}:make", "-q") == 0
+    printed = capsys.readouterr()
+    assert len(printed.out.splitlines()) == 2
+    assert "загружаюсь" in printed.err
+
+
 def test_load_is_shown_beside_one_stream(
     manifest: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

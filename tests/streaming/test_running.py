@@ -1,7 +1,9 @@
 """The loop over a manifest, with models that do what models should not."""
 
+import json
 import threading
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -267,6 +269,10 @@ def test_the_offline_twin_is_compared_row_by_row(tmp_path: Path) -> None:
     recognizer = Whole()
     load = lambda: LoadedStream(OfflineToStreaming(recognizer, 0.5), recognizer)  # noqa: E731
     (report,) = run(load, samples)
+    data = json.loads("".join(stream_json([report], manifest="m", created_at=datetime.now(UTC))))
+    row = data["models"][0]["results"][0]
+    assert (row["hypothesis"], row["offline"]["hypothesis"]) == ("1", "1 2")
+    assert (row["wer"], row["offline"]["wer"], row["offline"]["error"]) == (0.5, 0, None)
     assert report.cost is not None
     assert (report.cost.wer_a, report.cost.wer_b) == (0, 0.5)
     assert report.cost.interval is not None
@@ -339,9 +345,6 @@ def test_ctrl_c_in_the_offline_pass_keeps_what_was_streamed(tmp_path: Path) -> N
 
 
 def test_the_json_is_json_and_holds_everything(tmp_path: Path) -> None:
-    import json
-    from datetime import UTC, datetime
-
     samples = [sample(tmp_path, "a.wav", 2.2), sample(tmp_path, "b.wav", 0.0)]
     reports = run(lambda: LoadedStream(DummyASR()), samples)
     pieces = stream_json(reports, manifest="m.jsonl", created_at=datetime(2026, 1, 1, tzinfo=UTC))

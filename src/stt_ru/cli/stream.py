@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from stt_ru.cli.interrupts import Interrupted
+from stt_ru.cli.interrupts import Interrupted, finishing
 from stt_ru.cli.options import (
     MODEL,
     REPORT,
@@ -257,12 +259,17 @@ def stream(
     reports, interrupted = _run(
         sources, samples, truth, levels, with_offline=not no_offline, keeper=keeper, quiet=quiet
     )
-    code = _print_and_save(reports, notices, manifest, output)
-    if not _save(lambda: keeper.finish(reports)):
-        code = 1
-    if save_timings is not None and not _save(lambda: _save_timings(save_timings, samples, truth)):
-        code = 1
-    raise typer.Exit(code if interrupted is None else interrupted.exit_code)
+    with finishing() as late:
+        code = _print_and_save(reports, notices, manifest, output)
+        if not _save(lambda: keeper.finish(reports)):
+            code = 1
+        if save_timings is not None and not _save(
+            lambda: _save_timings(save_timings, samples, truth)
+        ):
+            code = 1
+    if interrupted is not None:
+        code = interrupted.exit_code
+    raise typer.Exit(late.exit_code or code)
 
 
 def _make_folder(folder: Path) -> None:
@@ -416,7 +423,8 @@ def _run(
 
     reports: list[StreamReport] = []
     try:
-        with progress_view(quiet=quiet) as progress:
+        # Stdout is the table's: what a model of the user's prints goes where messages go.
+        with progress_view(quiet=quiet) as progress, redirect_stdout(sys.stderr):
             for report in evaluate_streams(
                 sources,
                 samples,

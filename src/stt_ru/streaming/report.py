@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final
 
 from stt_ru.report.json_report import score_fields
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
+    from stt_ru.results import FileResult
     from stt_ru.statistics import Comparison
     from stt_ru.streaming.figures import Spread, StreamFigures
     from stt_ru.streaming.lagging import Lagging
@@ -149,8 +151,9 @@ def stream_json(
     yield _dump(head)[:-1] + ', "models": ['
     for number, report in enumerate(reports):
         yield (",\n" if number else "\n") + _dump(_model(report))[:-1] + ', "results": ['
-        for row, result in enumerate(report.results):
-            yield (",\n" if row else "\n") + _dump(_row(result))
+        whole = report.offline.results if report.offline is not None else repeat(None)
+        for row, (result, offline) in enumerate(zip(report.results, whole, strict=False)):
+            yield (",\n" if row else "\n") + _dump(_row(result, offline))
         yield "\n]}" if report.results else "]}"
     yield "\n]}\n"
 
@@ -220,7 +223,7 @@ def _lags(lags: Lagging | None) -> dict[str, float] | None:
     return {name: getattr(lags, name) for name in names}
 
 
-def _row(result: StreamResult) -> dict[str, Any]:
+def _row(result: StreamResult, offline: FileResult | None) -> dict[str, Any]:
     row = result.row
     return {
         "audio": row.audio,
@@ -232,9 +235,14 @@ def _row(result: StreamResult) -> dict[str, Any]:
         **score_fields(row.score),
         **_figures(result.figures),
         "lagging_s": _lags(result.lags),
+        "offline": None if offline is None else _offline_row(offline),
         "error": row.error,
         "extra": dict(row.extra),
     }
+
+
+def _offline_row(row: FileResult) -> dict[str, Any]:
+    return {"hypothesis": row.hypothesis, **score_fields(row.score), "error": row.error}
 
 
 def _figures(figures: StreamFigures | None) -> dict[str, Any]:
