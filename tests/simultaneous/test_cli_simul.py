@@ -292,8 +292,8 @@ def test_the_defaults_of_the_command_are_the_librarys() -> None:
 
 
 def test_names_of_measures_in_all_spellings() -> None:
-    assert split_names(None, ("A",)) == ["A"]
-    assert split_names(["AL,LAAL", "AP"], ()) == ["AL", "LAAL", "AP"]
+    assert split_names(None, ("A",)) == ("A",)
+    assert split_names(["AL,LAAL", "AP"], ()) == ("AL", "LAAL", "AP")
     assert one_name_a_flag(["--latency-metrics", "A", "B", "--agent", "x"]) == (
         ["--latency-metrics", "A", "--latency-metrics", "B", "--agent", "x"]
     )

@@ -99,8 +99,8 @@ def set_agent_options_aside(
     return own, agents
 
 
-def split_names(values: Sequence[str] | None, default: Sequence[str]) -> list[str]:
+def split_names(values: Sequence[str] | None, default: Sequence[str]) -> tuple[str, ...]:
     """Names of measures from repeated flags and comma lists; the default when none was given."""
     if not values:
-        return list(default)
-    return [name for value in values for name in value.split(",") if name]
+        return tuple(default)
+    return tuple(name for value in values for name in value.split(",") if name)
