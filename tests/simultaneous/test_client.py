@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -180,7 +179,6 @@ def test_ctrl_c_ends_the_server_in_order(tmp_path: Path) -> None:
     with served(tmp_path, *data) as (process, port):
         with RemoteSession("127.0.0.1", port) as session:
             assert session.data_type == "text"
-        time.sleep(0.2)
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 130
         assert process.stderr is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,7 +26,7 @@ class Revising(StreamingASR):
             id, audio, is_end, end_s = self.input_buffer.get_with_rechunking(3200)
             count = heard.get(id, 0)
             if audio is not None and len(audio) == 3200:
-                time.sleep(0.002)
+                time.sleep(0.002)  # computing takes time, which no delay may show
                 count = heard[id] = count + 1
                 if count > 1:
                     self._say(id, count - 1, f"слово{count - 1}", end_s)
@@ -115,20 +116,27 @@ def test_a_recording_that_fails_fails_alone_and_a_dead_model_is_started_again(
 
 
 class Stuck(StreamingASR):
-    """Takes a piece and never asks for another, until it is stopped."""
+    """Takes a piece and never asks for another, until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.let_go = threading.Event()
 
     def _run(self) -> None:
         self.input_buffer.get()
-        while self.input_buffer.error_of() is None:
-            time.sleep(0.01)
+        self.let_go.wait(60)
 
 
 def test_a_model_that_is_stuck_is_an_error_and_no_hang(
     tmp_path: Path, agents: list[StreamingAgent]
 ) -> None:
     path = write_wav(tmp_path / "a.wav", tone(0.2))
-    agents.append(StreamingAgent(model=Stuck(), timeout_s=0.5))
-    instance = run(agents[0], path).instances[0]
+    model = Stuck()
+    agents.append(StreamingAgent(model=model, timeout_s=0.5))
+    try:
+        instance = run(agents[0], path).instances[0]
+    finally:
+        model.let_go.set()
 
     assert "не обработала кусок" in (instance.error or "")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import json
 import threading
-import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -71,12 +70,10 @@ def running(store: SessionStore, *, token: str | None = None) -> Iterator[Runnin
         server = make_server(store, token)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
-        deadline = time.monotonic() + 30
-        while not server.started and time.monotonic() < deadline:
-            time.sleep(0.01)
-        assert server.started
         try:
-            yield Running(listening.getsockname()[1])
+            started = Running(listening.getsockname()[1])
+            assert started.ask("GET", "/live").status == 200  # waits: the socket listens already
+            yield started
         finally:
             server.should_exit = True
             thread.join(30)
