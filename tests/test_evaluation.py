@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,6 +21,7 @@ from stt_ru.evaluation import (
 from stt_ru.results import ModelReport, Segment, references_digest
 from stt_ru.scoring import EditCounts
 from stt_ru.transcriber import Recognizer, Transcript
+from stt_ru.variants import VARIANTS
 from tests.conftest import FakeRecognizer
 
 STEREO = Transcript(
@@ -246,6 +248,48 @@ def test_the_signature_names_what_can_move_the_figures() -> None:
     assert fields["refs"] == references_digest(samples)
     assert {"split", "empty", "stt-ru", "onnx-asr", "onnxruntime"} <= set(fields)
     assert str(report.signature).startswith("model:fake|lang:ru|norm:ru-1|split:rapidfuzz|")
+
+
+def test_variants_in_the_references_are_read_when_asked() -> None:
+    texts = {"a.wav": "1000 рублей", "b.wav": "вот и всё", "c.wav": "", "d.wav": "да"}
+    samples = [
+        Sample("a.wav", "{Тысяча|1000} рублей, {ну}."),
+        Sample("b.wav", "<*> всё"),
+        Sample("c.wav", "{кхм}"),
+        Sample("d.wav", "Да!"),
+    ]
+    report = evaluate(FakeRecognizer(texts), samples, variants=True)
+    assert [row.chosen for row in report.results] == ["1000 рублей, .", "<*> всё", "", None]
+    assert [row.reference for row in report.results] == [sample.text for sample in samples]
+    assert report.score.words == EditCounts(length=4)
+    assert report.results[2].wer is None
+    assert report.signature is not None
+    assert report.signature.fields["variants"] == VARIANTS
+    assert report.signature.fields["refs"] == references_digest(samples, variants=True)
+    plain = evaluate(FakeRecognizer(texts), samples)
+    assert plain.results[0].chosen is None
+    assert plain.score.words == EditCounts(deletions=3, insertions=2, length=7)
+    assert plain.signature is not None
+    assert "variants" not in plain.signature.fields
+
+
+def test_each_model_is_compared_with_what_it_said() -> None:
+    sources = [
+        ModelSource(name, name, partial(FakeRecognizer, {"a.wav": text}))
+        for name, text in (("words", "тысяча рублей"), ("figures", "1000 рублей"))
+    ]
+    samples = [Sample("a.wav", "{тысяча|1000} рублей")]
+    reports = list(evaluate_models(sources, samples, variants=True))
+    assert [report.results[0].chosen for report in reports] == ["тысяча рублей", "1000 рублей"]
+    assert [report.wer for report in reports] == [0.0, 0.0]
+
+
+def test_broken_marks_are_refused_before_anything_is_recognised() -> None:
+    recognizer = FakeRecognizer({"a.wav": "да"})
+    with pytest.raises(UsageError, match=r"^a\.wav: скобка открыта и не закрыта: «\{да»"):
+        evaluate(recognizer, [Sample("a.wav", "{да")], variants=True)
+    assert recognizer.asked == []
+    assert evaluate(recognizer, [Sample("a.wav", "{да")]).wer == 0.0
 
 
 def test_the_digest_of_references_knows_what_is_compared() -> None:

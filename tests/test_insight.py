@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stt_ru.insight import insight, row_alignment, slice_groups, worst
+from stt_ru.lattice import score_branch
 from stt_ru.normalize import normalize
 from stt_ru.results import FileResult, ModelReport
 from stt_ru.scoring import score_texts
@@ -57,6 +58,29 @@ def test_confusions_sum_up_to_the_reported_counts(pairs: list[tuple[str, str]]) 
     assert sum(one.count for one in found.deletions) == words.deletions
     assert sum(one.count for one in found.insertions) == words.insertions
     assert sum(one.errors for one in found.words) == words.substitutions + words.deletions
+
+
+def test_words_that_anything_stands_for_are_no_confusion() -> None:
+    texts = [
+        ("<*> да {ну}", "<*> да", "вот и да"),
+        ("{тысяча|1000} рублей", "1000 рублей", "1000 рубль"),
+        ("<*>", "<*>", "шум"),
+    ]
+    rows = [
+        FileResult(
+            audio=f"{n}.wav",
+            reference=reference,
+            chosen=chosen,
+            hypothesis=text,
+            score=score_branch(chosen, text),
+        )
+        for n, (reference, chosen, text) in enumerate(texts)
+    ]
+    assert row_alignment(rows[0]) == [("<*>", "вот"), ("<*>", "и"), ("да", "да")]
+    found = insight(report(*rows))
+    assert [(c.reference, c.hypothesis) for c in found.substitutions] == [("рублей", "рубль")]
+    assert (found.deletions, found.insertions) == ((), ())
+    assert [(w.word, w.errors, w.occurrences) for w in found.words] == [("рублей", 1, 1)]
 
 
 def test_a_failed_row_has_no_alignment() -> None:

@@ -758,6 +758,41 @@ def test_an_empty_text_is_a_recording_without_speech_when_allowed(here: Path, te
     assert load("eval.jsonl", allow_empty=True)[0].text == text
 
 
+def test_marks_of_variants_are_checked_when_they_are_to_be_read(here: Path) -> None:
+    content = (
+        "audio,text\n"
+        "a.wav,{тысяча|1000} рублей\n"
+        "a.wav,<*>\n"
+        "b.wav,{ну}\n"
+        "b.wav,{тысяча|1000 рублей\n"
+        "c.wav,да}\n"
+        "c.wav,...\n"
+    )
+    with pytest.raises(ManifestError) as error:
+        load_manifest(write("eval.csv", content), variants=True)
+    first, second, third = error.value.problems
+    assert first.startswith("eval.csv:5: скобка открыта и не закрыта: «{тысяча|1000 рублей»; ")
+    assert second.startswith("eval.csv:6: лишняя «}» после «да»: уберите её")
+    assert third.startswith("eval.csv:7: в тексте «...» нет ни букв, ни цифр")
+    good = "".join(content.splitlines(keepends=True)[:4])
+    warnings: list[str] = []
+    samples = load_manifest(write("eval.csv", good), variants=True, warn=warnings.append)
+    assert [sample.text for sample in samples] == ["{тысяча|1000} рублей", "<*>", "{ну}"]
+    assert len(warnings) == 1  # two texts of one recording
+    assert "другой текст" in warnings[0]
+
+
+def test_marks_that_nobody_reads_are_said_once(here: Path) -> None:
+    content = "audio,text\na.wav,да\nb.wav,{тысяча|1000} рублей\nc.wav,да <*>\n"
+    warnings: list[str] = []
+    samples = load_manifest(write("eval.csv", content), warn=warnings.append)
+    assert len(samples) == 3
+    assert warnings == [
+        "eval.csv:3: в тексте «{тысяча|1000} рублей» есть скобки {…} или <*> (и ещё в текстах: 1), "
+        "прочитаны как обычный текст; если это варианты, их читают evaluate и score с --variants"
+    ]
+
+
 def test_allowing_empty_texts_allows_no_missing_ones(here: Path) -> None:
     assert "text: null" in problem(write("e.jsonl", object_with(text=None)), allow_empty=True)
     assert "нет поля «text»" in problem(write("e.jsonl", '{"audio": "a.wav"}'), allow_empty=True)

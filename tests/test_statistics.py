@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from stt_ru.alignment import align
 from stt_ru.errors import UsageError
 from stt_ru.grouping import check_group_by
+from stt_ru.lattice import score_branch
 from stt_ru.results import FileResult, ModelReport
 from stt_ru.scoring import EditCounts, ErrorCounts, Score, count_edits, score_texts
 from stt_ru.statistics import (
@@ -191,6 +192,52 @@ def test_only_rows_that_both_recognised_are_compared() -> None:
     assert (found.rows, found.wer_a, found.wer_b) == (1, 0.2, 0.2)
 
 
+def marked(*rows: tuple[str, str, str], label: str) -> ModelReport:
+    """Rows of a marked reference, the branch that was said, and the text."""
+    results = [
+        FileResult(
+            audio=f"{n}.wav",
+            reference=reference,
+            chosen=chosen,
+            hypothesis=text,
+            score=score_branch(chosen, text),
+        )
+        for n, (reference, chosen, text) in enumerate(rows)
+    ]
+    return ModelReport(model=label, label=label, rows=len(results), results=results)
+
+
+def test_systems_that_said_other_branches_are_divided_by_their_own_words() -> None:
+    reference = "{двадцать пять|25} лет"
+    a = marked(*[(reference, "двадцать пять лет", "двадцать пять зим")] * 8, label="a")
+    b = marked(*[(reference, "25 лет", "25 зим")] * 8, label="b")
+    found = compare(a, b)
+    assert (found.wer_a, found.wer_b) == (1 / 3, 1 / 2)
+    assert found.interval is not None
+    assert (found.interval.low, found.interval.high) == pytest.approx((1 / 6, 1 / 6))
+    assert (found.reversed_share, found.is_b_worse) == (0.0, True)
+    assert uncertainty(b).wer == Interval(0.5, 0.5)
+
+
+def test_a_row_in_which_systems_said_other_branches_is_one_segment() -> None:
+    reference = "{а|б} в г д е"
+    a = ("а в г д е", "х в г д х")  # two segments: two right words lie between the errors
+    b = ("а в г д е", "а в г д е")
+    other = ("б в г д е", "б в г д е")
+    right = marked((reference, *b), label="r")
+    one, two = marked((reference, *a), label="a"), marked((reference, *other), label="b")
+    assert compare(one, right).mapsswe_segments == 2
+    assert compare(one, two).mapsswe_segments == 1
+
+
+def test_words_that_anything_stands_for_are_in_no_segment() -> None:
+    one = marked(("<*> да", "<*> да", "ну и да"), ("да", "да", "нет"), label="a")
+    two = marked(("<*> да", "<*> да", "нет"), ("да", "да", "да"), label="b")
+    found = compare(one, two)
+    assert (found.wer_a, found.wer_b) == (0.5, 0.5)
+    assert found.mapsswe_segments == 2
+
+
 def test_different_rows_are_refused() -> None:
     with pytest.raises(ValueError, match="different rows"):
         compare(texts(("да", "да")), texts(("нет", "да")))
@@ -237,7 +284,8 @@ def test_segments_hold_all_the_errors(rows: list[tuple[list[str], list[str], lis
 
     total = 0
     for reference, a, b in rows:
-        total += sum(statistics._segment_differences(reference, a, b))
+        places = [statistics._errors_by_place(align(reference, text)) for text in (a, b)]
+        total += sum(statistics._segment_differences(*places))
     wanted = sum(count_edits(r, a).errors - count_edits(r, b).errors for r, a, b in rows)
     assert total == wanted
     p, _ = mapsswe([(r, a, b) for r, a, b in joined])

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from stt_ru.background import call_in_background
 from stt_ru.errors import ModelLoadError, SttRuError, UsageError
+from stt_ru.lattice import score_reference
 from stt_ru.manifest import Sample, load_manifest
 from stt_ru.normalize import NORMALIZER, has_digits, has_mixed_scripts, normalize
 from stt_ru.report.table import format_table
 from stt_ru.results import FileResult, ModelReport, Signature, references_digest
-from stt_ru.scoring import EDIT_SPLIT, EditCounts, score_texts
+from stt_ru.scoring import EDIT_SPLIT, EditCounts
 from stt_ru.transcriber import Recognizer, Transcript
+from stt_ru.variants import VARIANTS, Marked, VariantsError, read_reference
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -110,6 +112,7 @@ def evaluate_models(
     sources: Iterable[ModelSource],
     samples: Sequence[Sample],
     *,
+    variants: bool = False,
     progress: ProgressListener | None = None,
 ) -> Iterator[ModelReport]:
     """Load the models one after another, evaluate each on the samples, and let it go.
@@ -117,6 +120,7 @@ def evaluate_models(
     Args:
         sources: Models in the order of the reports.
         samples: Manifest rows.
+        variants: As in `evaluate`.
         progress: Told about every step.
 
     Yields:
@@ -135,6 +139,7 @@ def evaluate_models(
             samples,
             label=source.label,
             concurrency=source.concurrency,
+            variants=variants,
             progress=listener,
         )
         del recognizer  # its memory is free before the next one loads
@@ -146,6 +151,7 @@ def evaluate(
     *,
     label: str | None = None,
     concurrency: int | None = None,
+    variants: bool = False,
     progress: ProgressListener | None = None,
 ) -> ModelReport:
     """Recognise every recording once and score its rows.
@@ -158,13 +164,16 @@ def evaluate(
         label: The name for the table; None for the recogniser's ``label`` or ``name``.
         concurrency: Recordings at a time, each in a thread of its own; None for the recogniser's
             ``concurrency``, or 1 when it has none.
+        variants: Read «{тысяча|1000}», «{ну}» and «<*>» in the samples' texts: the branch with the
+            fewest errors is what the hypothesis is compared with.
         progress: Told about every recording.
 
     Returns:
         A report with a result a sample, in their order.
 
     Raises:
-        UsageError: If the recogniser or ``concurrency`` is not what it should be.
+        UsageError: If the recogniser or ``concurrency`` is not what it should be, or the marks of
+            a text cannot be read.
     """
     listener = progress or SilentListener()
     samples = list(samples)
@@ -173,7 +182,7 @@ def evaluate(
         raise UsageError(f"concurrency = {concurrency!r}: нужно целое число не меньше 1")
     label = label or str(getattr(recognizer, "label", recognizer.name))
     recordings = _recordings(samples)
-    references = [normalize(sample.text) for sample in samples]
+    references = _references(samples, variants=variants)
     threads: int = getattr(recognizer, "concurrency", 1) if concurrency is None else concurrency
     results: list[FileResult | None] = [None] * len(samples)
     warnings: list[str] = []
@@ -228,7 +237,7 @@ def evaluate(
             *_manifest_warnings(recognizer, samples, references),
             *warnings,
         ),
-        signature=_signature(recognizer, samples),
+        signature=_signature(recognizer, samples, variants=variants),
     )
 
 
@@ -275,6 +284,18 @@ def _check_recognizer(recognizer: object) -> None:
         raise UsageError(f"{kind}.warnings: нужен список строк, а не {warnings!r}")
     if strange := [warning for warning in warnings if not isinstance(warning, str)]:
         raise UsageError(f"{kind}.warnings: нужны строки, а не {strange[0]!r}")
+
+
+def _references(samples: Sequence[Sample], *, variants: bool) -> list[str | Marked]:
+    if not variants:
+        return [normalize(sample.text) for sample in samples]
+    references = []
+    for sample in samples:
+        try:
+            references.append(read_reference(sample.text))
+        except VariantsError as error:
+            raise UsageError(f"{sample.audio}: {error}") from error
+    return references
 
 
 def _is_count(value: object) -> bool:
@@ -382,7 +403,7 @@ def _transcribe(recognizer: Recognizer, recording: _Recording) -> _Outcome:
 
 
 def _score_rows(
-    outcome: _Outcome, samples: Sequence[Sample], references: Sequence[str]
+    outcome: _Outcome, samples: Sequence[Sample], references: Sequence[str | Marked]
 ) -> Iterator[FileResult]:
     transcript = outcome.transcript
     for row in outcome.recording.rows:
@@ -404,12 +425,14 @@ def _score_rows(
             )
             continue
         assert transcript is not None
+        score, chosen = score_reference(references[row], normalize(hypothesis))
         yield FileResult(
             audio=sample.audio,
             channel=sample.channel,
             reference=sample.text,
+            chosen=chosen,
             hypothesis=hypothesis,
-            score=score_texts(references[row], normalize(hypothesis)),
+            score=score,
             duration=transcript.duration,
             seconds=_seconds(outcome.seconds, transcript),
             from_cache=transcript.from_cache,
@@ -425,17 +448,19 @@ def _seconds(measured_s: float, transcript: Transcript) -> float | None:
 
 
 def _manifest_warnings(
-    recognizer: Recognizer, samples: Sequence[Sample], references: Sequence[str]
+    recognizer: Recognizer, samples: Sequence[Sample], references: Sequence[str | Marked]
 ) -> Iterator[str]:
     settings = getattr(recognizer, "settings", {})
     if settings.get("channel") == "mono" and any(sample.channel is not None for sample in samples):
         yield "с --mono эталон каждого канала сравнивается со смесью всех каналов"
-    mixed = sum(map(has_mixed_scripts, references))
+    mixed = sum(
+        has_mixed_scripts(text if isinstance(text, str) else text.text) for text in references
+    )
     if mixed:
         yield f"латинские буквы внутри русских слов, в эталонах: {mixed}; такие слова не совпадут"
 
 
-def _signature(recognizer: Recognizer, samples: Sequence[Sample]) -> Signature:
+def _signature(recognizer: Recognizer, samples: Sequence[Sample], *, variants: bool) -> Signature:
     settings = getattr(recognizer, "settings", {})
     return Signature(
         {
@@ -444,8 +469,9 @@ def _signature(recognizer: Recognizer, samples: Sequence[Sample]) -> Signature:
             "norm": NORMALIZER,
             "split": EDIT_SPLIT,
             "empty": "insertions",
+            **({"variants": VARIANTS} if variants else {}),
             "rows": str(len(samples)),
-            "refs": references_digest(samples),
+            "refs": references_digest(samples, variants=variants),
             **{package: version(package) for package in ("stt-ru", "onnx-asr", "onnxruntime")},
         }
     )

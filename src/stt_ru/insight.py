@@ -7,14 +7,16 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from stt_ru.alignment import Pair, align
+from stt_ru.lattice import align_texts
 from stt_ru.normalize import normalize
 from stt_ru.scoring import EditCounts, total_score
 from stt_ru.statistics import uncertainty
+from stt_ru.variants import ANYTHING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from stt_ru.alignment import Pair
     from stt_ru.results import FileResult, ModelReport
     from stt_ru.statistics import Interval
 
@@ -93,10 +95,13 @@ class Insight:
 
 
 def row_alignment(row: FileResult) -> list[Pair]:
-    """The words of a row as they were compared; empty when the row failed."""
+    """The words of a row as they were compared; empty when the row failed.
+
+    Words that «<*>» of the reference stands for are paired with it.
+    """
     if row.score is None:
         return []
-    return align(normalize(row.reference).split(), normalize(row.hypothesis or "").split())
+    return align_texts(row.reference, row.chosen, row.hypothesis or "")
 
 
 def insight(report: ModelReport) -> Insight:
@@ -109,10 +114,12 @@ def insight(report: ModelReport) -> Insight:
         if row.score is None:
             continue
         if not row.score.words.errors:
-            occurrences.update(normalize(row.reference).split())
+            occurrences.update(normalize(row.compared_text).split())
             continue
         for pair in row_alignment(row):
             true, heard = pair
+            if true == ANYTHING:
+                continue
             if true is not None:
                 occurrences[true] += 1
             if true == heard:

@@ -125,6 +125,20 @@ def align_branch(branch: str, hypothesis: str) -> list[Pair]:
     return pairs
 
 
+def align_texts(reference: str, chosen: str | None, hypothesis: str) -> list[Pair]:
+    """Pairs of words of a row as they were compared.
+
+    Args:
+        reference: The true text as written.
+        chosen: The branch of it; None when it has no marks.
+        hypothesis: The recognised text as written.
+    """
+    heard = normalize(hypothesis)
+    if chosen is not None:
+        return align_branch(chosen, heard)
+    return align(normalize(reference).split(), heard.split())
+
+
 def branch_words(branch: str) -> list[str]:
     """The words of a branch, those of its denominator: without «<*>»."""
     return [word for word in Alternative.of(branch).words if word != ANYTHING]

@@ -15,13 +15,16 @@ import numpy as np
 
 from stt_ru.alignment import align
 from stt_ru.grouping import block_keys
+from stt_ru.lattice import align_texts
 from stt_ru.normalize import normalize
+from stt_ru.variants import ANYTHING
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
+    from stt_ru.alignment import Pair
     from stt_ru.results import FileResult, ModelReport
 
 RESAMPLES: Final = 10_000
@@ -125,12 +128,12 @@ def uncertainty(report: ModelReport, *, group_by: str | None = None) -> Uncertai
             recording.
     """
     rows = [result for result in report.results if result.score is not None]
-    columns = _column_counts([rows])
+    columns = np.concatenate([_word_counts(rows), _char_counts(rows)])
     sums = block_sums(columns, block_keys(rows, group_by))
     blocks = sums.shape[1]
     if blocks < LEAST_BLOCKS:
         return Uncertainty(blocks=blocks, wer=None, cer=None)
-    words, chars, word_errors, char_errors = resample(sums)
+    words, word_errors, chars, char_errors = resample(sums)
     return Uncertainty(
         blocks=blocks, wer=_interval(word_errors, words), cer=_interval(char_errors, chars)
     )
@@ -158,33 +161,28 @@ def compare(a: ModelReport, b: ModelReport, *, group_by: str | None = None) -> C
         if one.score is not None and two.score is not None
     ]
     rows_a, rows_b = [one for one, _ in pairs], [two for _, two in pairs]
-    columns = _column_counts([rows_a, rows_b])
+    columns = np.concatenate([_word_counts(rows_a), _word_counts(rows_b)])
     sums = block_sums(columns, block_keys(rows_a, group_by))
-    words, _, errors_a, _, errors_b, _ = sums.sum(axis=1).tolist()
+    words_a, errors_a, words_b, errors_b = sums.sum(axis=1).tolist()
+    wer_a = errors_a / words_a if words_a else None
+    wer_b = errors_b / words_b if words_b else None
     interval = reversed_share = None
-    if sums.shape[1] >= LEAST_BLOCKS and words:
-        drawn_words, _, drawn_a, _, drawn_b, _ = resample(sums)
-        interval = _interval(drawn_b - drawn_a, drawn_words)
-        if errors_a != errors_b:
-            agrees = np.sign(drawn_b - drawn_a) == np.sign(errors_b - errors_a)
+    if sums.shape[1] >= LEAST_BLOCKS and wer_a is not None and wer_b is not None:
+        differences = _differences(*resample(sums))
+        interval = _percentiles(differences)
+        if interval is not None and wer_a != wer_b:
+            agrees = np.sign(differences) == np.sign(wer_b - wer_a)
             reversed_share = 1 - float(agrees.mean())
-    p, segments = mapsswe(
-        [
-            (
-                normalize(one.reference),
-                normalize(one.hypothesis or ""),
-                normalize(two.hypothesis or ""),
-            )
-            for one, two in pairs
-        ]
+    p, segments = _matched_pairs(
+        [value for one, two in pairs for value in _row_differences(one, two)]
     )
     return Comparison(
         label_a=a.label,
         label_b=b.label,
         rows=len(pairs),
         blocks=sums.shape[1],
-        wer_a=errors_a / words if words else None,
-        wer_b=errors_b / words if words else None,
+        wer_a=wer_a,
+        wer_b=wer_b,
         interval=interval,
         reversed_share=reversed_share,
         mapsswe_p=p,
@@ -244,17 +242,18 @@ def _question(row: FileResult) -> tuple[str, int | None, str]:
     return row.audio, row.channel, normalize(row.reference)
 
 
-def _column_counts(systems: Sequence[Sequence[FileResult]]) -> NDArray[np.int64]:
-    """Words and chars of the rows, then word and character errors of each system; (k, rows)."""
-    scores = [[row.score for row in rows if row.score is not None] for rows in systems]
-    columns = [
-        [score.words.length for score in scores[0]],
-        [score.chars.length for score in scores[0]],
-    ]
-    for system in scores:
-        columns.append([score.words.errors for score in system])
-        columns.append([score.chars.errors for score in system])
-    return np.array(columns, dtype=np.int64).reshape(len(columns), -1)
+def _word_counts(rows: Sequence[FileResult]) -> NDArray[np.int64]:
+    """Words of the references and word errors of the rows; (2, rows)."""
+    counts = [row.score.words for row in rows if row.score is not None]
+    columns = [[one.length for one in counts], [one.errors for one in counts]]
+    return np.array(columns, dtype=np.int64)
+
+
+def _char_counts(rows: Sequence[FileResult]) -> NDArray[np.int64]:
+    """Characters of the references and character errors of the rows; (2, rows)."""
+    counts = [row.score.chars for row in rows if row.score is not None]
+    columns = [[one.length for one in counts], [one.errors for one in counts]]
+    return np.array(columns, dtype=np.int64)
 
 
 def block_sums(columns: NDArray[np.int64], keys: Sequence[Hashable]) -> NDArray[np.int64]:
@@ -305,7 +304,32 @@ def _interval(errors: NDArray[np.int64], lengths: NDArray[np.int64]) -> Interval
     has_rate = lengths > 0
     if not has_rate.any():
         return None
-    rates = errors[has_rate] / lengths[has_rate]
+    return _percentiles(errors[has_rate] / lengths[has_rate])
+
+
+def _differences(
+    words_a: NDArray[np.int64],
+    errors_a: NDArray[np.int64],
+    words_b: NDArray[np.int64],
+    errors_b: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """B's rate minus A's of each resample in which both have one.
+
+    The words differ where the systems said other branches of a reference.
+    """
+    have = (words_a > 0) & (words_b > 0)
+    differences: NDArray[np.float64]
+    if np.array_equal(words_a, words_b):
+        differences = (errors_b - errors_a)[have] / words_a[have]
+    else:
+        differences = errors_b[have] / words_b[have] - errors_a[have] / words_a[have]
+    return differences
+
+
+def _percentiles(rates: NDArray[np.float64]) -> Interval | None:
+    """The middle `CONFIDENCE` of the resamples' rates; None when there are none."""
+    if not len(rates):
+        return None
     tail = (1 - CONFIDENCE) / 2
     low, high = np.quantile(rates, [tail, 1 - tail])
     return Interval(float(low), float(high))
@@ -330,7 +354,16 @@ def mapsswe(rows: Iterable[tuple[str, str, str]]) -> tuple[float | None, int]:
     for reference, text_a, text_b in rows:
         if reference == text_a == text_b:
             continue
-        differences += _segment_differences(reference.split(), text_a.split(), text_b.split())
+        words = reference.split()
+        differences += _segment_differences(
+            _errors_by_place(align(words, text_a.split())),
+            _errors_by_place(align(words, text_b.split())),
+        )
+    return _matched_pairs(differences)
+
+
+def _matched_pairs(differences: Sequence[int]) -> tuple[float | None, int]:
+    """The test of `mapsswe` on the differences of the segments."""
     n = len(differences)
     if n < 2:
         return None, n
@@ -345,11 +378,26 @@ def mapsswe(rows: Iterable[tuple[str, str, str]]) -> tuple[float | None, int]:
 _GOOD_RUN = 2  # words right in both systems that end a segment
 
 
-def _segment_differences(
-    reference: Sequence[str], text_a: Sequence[str], text_b: Sequence[str]
-) -> list[int]:
-    """A's errors minus B's in each segment that has an error."""
-    errors_a, errors_b = _errors_by_place(reference, text_a), _errors_by_place(reference, text_b)
+def _row_differences(one: FileResult, two: FileResult) -> list[int]:
+    """A's errors minus B's in each segment of a row that has an error.
+
+    Systems that said other branches of a reference have no common places: the row is one segment.
+    """
+    assert one.score is not None
+    assert two.score is not None
+    if not one.score.words.errors and not two.score.words.errors:
+        return []
+    if one.chosen != two.chosen:
+        return [one.score.words.errors - two.score.words.errors]
+    errors_a, errors_b = (
+        _errors_by_place(align_texts(row.reference, row.chosen, row.hypothesis or ""))
+        for row in (one, two)
+    )
+    return _segment_differences(errors_a, errors_b)
+
+
+def _segment_differences(errors_a: Sequence[int], errors_b: Sequence[int]) -> list[int]:
+    """A's errors minus B's in each segment that has an error; the errors are those of places."""
     differences = []
     run = 0
     total = None  # of the open segment; None when none is open
@@ -366,14 +414,12 @@ def _segment_differences(
     return differences if total is None else [*differences, total]
 
 
-def _errors_by_place(reference: Sequence[str], hypothesis: Sequence[str]) -> list[int]:
-    """Errors at each word and at each gap between words: 2·N + 1 places."""
-    places = [0] * (2 * len(reference) + 1)
-    word = 0
-    for true, heard in align(reference, hypothesis):
+def _errors_by_place(pairs: Iterable[Pair]) -> list[int]:
+    """Errors at each of N words and at each gap between words: 2·N + 1 places."""
+    places = [0]
+    for true, heard in pairs:
         if true is None:
-            places[2 * word] += 1
-            continue
-        places[2 * word + 1] += true != heard
-        word += 1
+            places[-1] += 1
+        elif true != ANYTHING:
+            places += [int(true != heard), 0]
     return places

@@ -82,6 +82,10 @@ def test_reports_of_other_rules_are_refused_and_the_rules_named(run: Run) -> Non
     code, out, err = run([GOOD], [other])
     assert (code, out) == (2, "")
     assert "нормализация (norm: ru-1 и ru-2); правило каналов (channel: own и mono)" in err
+    with_variants = model(["раз"] * 40, rules={**RULES, "variants": "1"})
+    code, _, err = run([GOOD], [with_variants])
+    assert code == 2
+    assert "варианты в эталонах (variants: нет и 1)" in err
     code, _, err = run([GOOD], [model(["раз"] * 39)])
     assert code == 2
     assert "построчно" in err

@@ -56,6 +56,90 @@ def counts(scored: Scored) -> list[tuple[int, int]]:
     return [(r.score.words.errors, r.score.words.length) for r in scored.reports]
 
 
+def test_variants_of_references_are_read_from_every_kind_of_file(place: Path) -> None:
+    true, heard = "{тысяча|1000} рублей {ну}", "1000 рублей"
+    write(
+        refs__txt=f"{true}\n",
+        hyps__txt=f"{heard}\n",
+        refs__trn="{ тысяча / 1000 / @ } рублей {ну} <*> (1)\n",
+        hyps__trn=f"{heard} и что-то (1)\n",
+        refs__stm=f"call 1 anna 0.00 2.00 <*> {true}\n",
+        hyps__ctm="call 1 0.1 0.1 ой\ncall 1 0.4 0.1 1000\ncall 1 0.6 0.1 рублей\n",
+        both__csv=f"id,text,pred_text\n1,{true},{heard}\n",
+        both__jsonl=json.dumps({"id": "1", "text": true, "pred_text": heard}),
+    )
+    for files in (
+        ["refs.txt", "hyps.txt"],
+        ["refs.trn", "hyps.trn"],
+        ["refs.stm", "hyps.ctm"],
+        ["both.csv"],
+        ["both.jsonl"],
+    ):
+        scored = score_files(files, variants=True)
+        assert counts(scored) == [(0, 2)], files
+        (row,) = scored.reports[0].results
+        assert row.chosen is not None
+        assert "1000 рублей" in row.chosen
+        assert scored.reports[0].signature is not None
+        assert scored.reports[0].signature.fields["variants"] == "1"
+        assert scored.notices == []
+
+
+def test_marks_that_cannot_be_read_name_their_file_and_line(place: Path) -> None:
+    write(
+        refs__txt="да\n{а|б\nнет}\n",
+        hyps__txt="да\nа\nнет\n",
+        both__csv="id,text,pred_text\n1,да,да\n2,{а|б,б\n",
+    )
+    with pytest.raises(UsageError, match=r"refs\.txt:2: скобка открыта(.|\n)*refs\.txt:3: лишняя"):
+        score_files(["refs.txt", "hyps.txt"], variants=True)
+    with pytest.raises(UsageError, match=r"both\.csv:3: скобка открыта"):
+        score_files(["both.csv"], variants=True)
+    write(**{"m__csv": "audio,text\nстрока 1,{}\n", "r__json": report_text("{а", "а")})
+    with pytest.raises(UsageError, match=r"m\.csv:2: в «\{\}» нет ни одного слова"):
+        score_files(["r.json"], manifest="m.csv", variants=True)
+    with pytest.raises(UsageError, match=r"r\.json: запись 1 \(0\.wav\): скобка открыта"):
+        score_files(["r.json"], variants=True)
+
+
+def test_marks_that_are_not_read_are_said(place: Path) -> None:
+    write(
+        refs__txt="да\n{а|б}\n<*>\n",
+        hyps__txt="да\nа\nнет\n",
+        m__csv="audio,text\n0.wav,{а|б}\n",
+        r__json=report_text("а", "а"),
+    )
+    (notice,) = score_files(["refs.txt", "hyps.txt"]).notices
+    assert notice.startswith("refs.txt:2: в тексте «{а|б}» есть скобки {…} или <*> (и ещё в ")
+    (notice,) = score_files(["r.json"], manifest="m.csv").notices
+    assert notice.startswith("m.csv:2: в тексте «{а|б}» есть скобки {…} или <*>, прочитаны как")
+
+
+def test_a_report_made_with_variants_is_scored_again_with_them(place: Path) -> None:
+    text = report_text("{тысяча|1000} рублей <*>", "1000 рублей точно", variants=True)
+    write(r__json=text, m__csv="audio,text\n0.wav,{сто|100} рублей <*>\n")
+    again = score_files(["r.json"])
+    assert again.reports[0].results[0].chosen == "1000 рублей <*>"
+    assert (counts(again), again.notices) == ([(0, 2)], [])
+    corrected = score_files(["r.json"], manifest="m.csv")
+    assert corrected.reports[0].results[0].chosen in ("сто рублей <*>", "100 рублей <*>")
+    assert counts(corrected) == [(1, 2)]
+    write(plain__json=report_text("{тысяча|1000} рублей <*>", "1000 рублей точно"))
+    both = score_files(["plain.json", "r.json"])
+    assert counts(both) == [(0, 2), (0, 2)]
+    assert both.notices == [
+        "варианты в эталонах прочитаны во всех файлах: с --variants сделан отчёт «fake [2]»"
+    ]
+
+
+def report_text(reference: str, heard: str, *, variants: bool = False) -> str:
+    report = evaluate(
+        FakeRecognizer({"0.wav": heard}), [Sample("0.wav", reference)], variants=variants
+    )
+    now = datetime(2026, 11, 30, tzinfo=UTC)
+    return "".join(json_report([report], manifest="eval.csv", created_at=now))
+
+
 def test_lines_meet_lines_and_one_letter_and_an_empty_line_count(place: Path) -> None:
     write(refs__txt="мама мыла раму\nя\nда нет\n", hyps__txt="мама раму\nя\n\n")
     scored = score_files(["refs.txt", "hyps.txt"])

@@ -23,6 +23,7 @@ _MUST_AGREE: Final = {  # fields of the signature, and what they are called in a
     "norm": "нормализация",
     "split": "деление ошибок на виды",
     "empty": "правило пустых эталонов",
+    "variants": "варианты в эталонах",
     "refs": "эталоны",
     "channel": "правило каналов",
 }

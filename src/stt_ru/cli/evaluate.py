@@ -305,9 +305,7 @@ def _run(
     try:
         # Stdout is the table's: what a recogniser of the user's prints goes where messages go.
         with progress_view(quiet=quiet) as progress, redirect_stdout(sys.stderr):
-            for report in evaluate_models(
-                sources, samples, variants=variants, progress=progress
-            ):
+            for report in evaluate_models(sources, samples, variants=variants, progress=progress):
                 reports.append(report)
     except Interrupted as interruption:
         return reports, interruption

@@ -7,7 +7,16 @@ from typing import Annotated
 
 import typer
 
-from stt_ru.cli.options import Fillers, GlossaryFile, GroupBy, Numbers, Output, argument, option
+from stt_ru.cli.options import (
+    Fillers,
+    GlossaryFile,
+    GroupBy,
+    Numbers,
+    Output,
+    Variants,
+    argument,
+    option,
+)
 from stt_ru.cli.outcome import AskedRules, check_output, print_and_save
 from stt_ru.cli.russian import one_of
 
@@ -68,6 +77,7 @@ def score(
     ] = None,
     output: Output = None,
     group_by: GroupBy = None,
+    variants: Variants = False,
     numbers: Numbers = "as-is",
     fillers: Fillers = False,
     glossary: GlossaryFile = None,
@@ -99,6 +109,7 @@ def score(
         file_format=format,
         manifest=manifest,
         allow_empty=allow_empty,
+        variants=variants,
     )
     source = files[0] if manifest is None else manifest
     raise typer.Exit(

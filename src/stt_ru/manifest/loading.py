@@ -22,7 +22,7 @@ from stt_ru.manifest.folder import read_folder
 from stt_ru.manifest.jsonl_rows import read_jsonl
 from stt_ru.manifest.messages import quoted, shown
 from stt_ru.manifest.recordings import AUDIO_SUFFIXES, Recording, Recordings
-from stt_ru.manifest.rows import Faults, Row
+from stt_ru.manifest.rows import Faults, Row, UnreadMarks, text_fault
 from stt_ru.manifest.sample import Sample
 from stt_ru.normalize import normalize
 
@@ -38,7 +38,11 @@ _logger = logging.getLogger(__name__)
 
 
 def load_manifest(
-    path: str | Path, *, allow_empty: bool = False, warn: Callable[[str], None] = _logger.warning
+    path: str | Path,
+    *,
+    allow_empty: bool = False,
+    variants: bool = False,
+    warn: Callable[[str], None] = _logger.warning,
 ) -> list[Sample]:
     """Samples of a manifest in its order; of a folder, in natural order of names.
 
@@ -48,6 +52,8 @@ def load_manifest(
         path: A file ``.csv``, ``.tsv``, ``.jsonl`` or ``.ndjson``, or a folder with recordings and
             a ``.txt`` beside each.
         allow_empty: Take rows whose text has no letter or digit as recordings without speech.
+        variants: Check the marks of variants in the texts, «{тысяча|1000}», «{ну}» and «<*>», which
+            `stt_ru.evaluation.evaluate` reads when it is told to.
         warn: Told what is suspicious but usable, one Russian sentence a call; the log by default.
 
     Raises:
@@ -61,6 +67,7 @@ def load_manifest(
     rows = read_folder(name, faults, warn) if is_folder else _read_file(name, mode, faults)
     recordings = Recordings(name if is_folder else str(Path(name).parent))
     repeats = _Repeats(faults)
+    unread = UnreadMarks()
     samples: list[Sample] = []
     for row in rows:
         recording = None
@@ -68,8 +75,12 @@ def load_manifest(
             recording = recordings.find(row.audio)
             if recording is None:
                 faults.add(row.place, partial(recordings.explain, row.audio))
-        if row.text is not None and not allow_empty and not normalize(row.text):
-            faults.add(row.place, _describe_empty(row.text))
+        if row.text is not None:
+            fault = text_fault(row.text, allow_empty=allow_empty, variants=variants)
+            if fault is not None:
+                faults.add(row.place, fault)
+            if not variants:
+                unread.see(faults.place(row.place), row.text)
         if row.audio is None or row.text is None or recording is None or faults.count:
             continue
         sample = Sample(row.audio, row.text, row.channel, row.extra, recording.path)
@@ -78,7 +89,7 @@ def load_manifest(
     if not samples and not faults.count:  # whatever else is empty has said so itself
         faults.add(None, "есть заголовок, но нет ни одной строки с записью")
     faults.raise_if_any()
-    for warning in (*recordings.warnings(), *repeats.warnings()):
+    for warning in (*recordings.warnings(), *repeats.warnings(), *unread.warnings()):
         warn(warning)
     return samples
 
@@ -120,11 +131,6 @@ def _describe_suffix(suffix: str) -> str:
     if suffix == ".json":
         return "из JSON читается JSON Lines: по одному объекту в строке, файл .jsonl"
     return f"файлы {quoted(suffix)} не читаются"
-
-
-def _describe_empty(text: str) -> str:
-    what = f"в тексте {quoted(text)} нет ни букв, ни цифр" if text.strip() else "текст пуст"
-    return f"{what}: впишите, что сказано; если речи в записи нет, добавьте --allow-empty"
 
 
 class _Repeats:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from stt_ru.errors import ManifestError
 from stt_ru.manifest.messages import counted, listed, quoted
+from stt_ru.normalize import normalize
+from stt_ru.variants import Marked, VariantsError, looks_marked, read_reference
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 AUDIO: Final = "audio"
 TEXT: Final = "text"
@@ -85,6 +87,50 @@ class Faults:
             raise ManifestError([*self._listed, f"{self._manifest}: {rest}"])
         if self.count:
             raise ManifestError(self._listed)
+
+
+def text_fault(text: str, *, allow_empty: bool, variants: bool) -> str | None:
+    """What is wrong with a true text; None when nothing is.
+
+    Args:
+        text: As written.
+        allow_empty: Whether a text without words is a recording without speech.
+        variants: Whether marks of `stt_ru.variants` are read in it.
+    """
+    try:
+        reference = read_reference(text) if variants else normalize(text)
+    except VariantsError as error:
+        return str(error)
+    is_empty = reference.is_empty if isinstance(reference, Marked) else not reference
+    if not is_empty or allow_empty:
+        return None
+    what = f"в тексте {quoted(text)} нет ни букв, ни цифр" if text.strip() else "текст пуст"
+    return f"{what}: впишите, что сказано; если речи в записи нет, добавьте --allow-empty"
+
+
+class UnreadMarks:
+    """True texts with marks of `stt_ru.variants` that nobody asked to read."""
+
+    def __init__(self) -> None:
+        self._first: tuple[str, str] | None = None
+        self._count = 0
+
+    def see(self, place: str, text: str) -> None:
+        """Look at one text."""
+        if looks_marked(text):
+            self._first = self._first or (place, text)
+            self._count += 1
+
+    def warnings(self) -> Iterator[str]:
+        """One sentence, when there are any."""
+        if self._first is None:
+            return
+        place, text = self._first
+        more = f" (и ещё в текстах: {self._count - 1})" if self._count > 1 else ""
+        yield (
+            f"{place}: в тексте {quoted(text)} есть скобки {{…}} или <*>{more}, прочитаны как "
+            "обычный текст; если это варианты, их читают evaluate и score с --variants"
+        )
 
 
 def parse_channel(value: object, line: int, faults: Faults) -> int | None:

@@ -54,8 +54,13 @@ def looks_like_kaldi(text: str) -> bool:
     return bool(names) and len(set(names)) == len(names) and all(is_id(name) for name in names)
 
 
-def read_trn(text: str, path: str) -> list[StoredText]:
+def read_trn(text: str, path: str, *, variants: bool = False) -> list[StoredText]:
     """Sclite's ``text (id)`` a line; lines that begin with ``;;`` are comments.
+
+    Args:
+        text: The file's content.
+        path: Its name, for messages.
+        variants: Whether alternatives are read.
 
     Raises:
         UsageError: If a line has no id, or is written with alternatives.
@@ -70,18 +75,28 @@ def read_trn(text: str, path: str) -> list[StoredText]:
                 f"{path}:{number}: {quoted(line)}: в конце строки trn нужен id в скобках, "
                 "например «да нет (spk1-001)»"
             )
-        refuse_alternatives(match[1], path, number)
-        found.append(StoredText(line=number, name=match[2], text=match[1].strip()))
+        written = as_variants(match[1], path, number, variants=variants)
+        found.append(StoredText(line=number, name=match[2], text=written.strip()))
     return found
 
 
-def refuse_alternatives(text: str, path: str, line: int) -> None:
-    """Refuse sclite's «{ a / b }», which plain scoring would take for three words.
+def as_variants(text: str, path: str, line: int, *, variants: bool) -> str:
+    """The text with sclite's «{ a / b / @ }» written as our «{ a | b | }».
 
     Raises:
-        UsageError: If it stands in the text.
+        UsageError: If alternatives stand in it and are not to be read: plain scoring would take
+            «{ a / b }» for words.
     """
-    if _ALTERNATIVES.search(text):
+    if not _ALTERNATIVES.search(text):
+        return text
+    if not variants:
         raise UsageError(
-            f"{path}:{line}: варианты «{{ a / b }}» здесь не читаются: оставьте в тексте один"
+            f"{path}:{line}: варианты «{{ a / b }}» здесь не читаются: оставьте в тексте один или, "
+            "если это эталоны, добавьте --variants"
         )
+    depth = 0
+    signs = []
+    for sign in text.split():
+        depth += (sign == "{") - (sign == "}")
+        signs.append({"/": "|", "@": ""}.get(sign, sign) if depth > 0 else sign)
+    return " ".join(signs)

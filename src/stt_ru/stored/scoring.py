@@ -8,20 +8,21 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from stt_ru.errors import UsageError
+from stt_ru.lattice import score_reference
 from stt_ru.manifest.csv_rows import read_csv as read_manifest_csv
 from stt_ru.manifest.files import CSV_SUFFIXES, read_text
 from stt_ru.manifest.folder import read_folder
 from stt_ru.manifest.jsonl_rows import read_jsonl as read_manifest_jsonl
-from stt_ru.manifest.messages import listed
-from stt_ru.manifest.rows import Faults
+from stt_ru.manifest.messages import listed, shown
+from stt_ru.manifest.rows import Faults, UnreadMarks, text_fault
 from stt_ru.manifest.sample import Sample
 from stt_ru.normalize import NORMALIZER, normalize
 from stt_ru.report.reading import parse_report
 from stt_ru.results import FileResult, ModelReport, Signature, references_digest
-from stt_ru.scoring import EDIT_SPLIT, score_texts
+from stt_ru.scoring import EDIT_SPLIT
 from stt_ru.stored.columns import ColumnNames, Table, read_csv, read_jsonl
 from stt_ru.stored.detection import FORMATS, detect, read_file
 from stt_ru.stored.plain import read_kaldi, read_lines, read_trn
@@ -35,6 +36,7 @@ from stt_ru.stored.timed import (
     segments_as_texts,
     words_by_segment,
 )
+from stt_ru.variants import VARIANTS, read_reference
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -64,6 +66,7 @@ def score_files(
     file_format: str | None = None,
     manifest: str | Path | None = None,
     allow_empty: bool = False,
+    variants: bool = False,
 ) -> Scored:
     """Score stored texts.
 
@@ -76,6 +79,8 @@ def score_files(
         file_format: How to read the files, one of `FORMATS`; None for by suffix and content.
         manifest: References to use instead of those stored; recordings need not be there.
         allow_empty: Take empty references of the manifest as recordings without speech.
+        variants: Read «{тысяча|1000}», «{ну}» and «<*>» in the references; done also for all files
+            when a report among them was made so.
 
     Raises:
         UsageError: If the files cannot be read or do not fit together.
@@ -84,9 +89,18 @@ def score_files(
         raise UsageError(f"формат «{file_format}»: есть {', '.join(FORMATS)}")
     files = [_open(str(path), file_format, columns) for path in paths]
     notices = [notice for file in files for notice in file.notices]
+    places: list[_Place] = []
     if all(file.holds_both(columns) for file in files):
-        reports = [report for file in files for report in file.systems(columns, notices)]
+        reports = [report for file in files for report in file.systems(columns, notices, places)]
         reports = _with_own_labels(reports)
+        read_so = [report.label for report in reports if _has_variants(report)]
+        if read_so and not variants:
+            variants = True
+            if len(read_so) < len(reports):
+                notices.append(
+                    f"варианты в эталонах прочитаны во всех файлах: с --variants сделан отчёт "
+                    f"{listed(read_so)}"
+                )
     elif len(files) == 1:
         (file,) = files
         there = "" if file.table is None else f" (колонки: {listed(file.table.names)})"
@@ -96,15 +110,25 @@ def score_files(
             "(--ref-column, --hyp-column)"
         )
     else:
-        reports = [_meet(files[0], file, columns, notices) for file in files[1:]]
+        reports = [
+            _meet(files[0], file, columns, notices, places, variants=variants) for file in files[1:]
+        ]
     if manifest is not None:
-        samples = _references(str(manifest), notices, allow_empty=allow_empty)
-        reports = [with_references(report, samples, notices) for report in reports]
+        samples = _references(str(manifest), notices, allow_empty=allow_empty, variants=variants)
+        reports = [
+            with_references(report, samples, notices, variants=variants) for report in reports
+        ]
     else:
-        reports = [_scored_again(report) for report in reports]
-    if len({_digest(report) for report in reports if report.error is None}) > 1:
+        _check_marks(places, notices, variants=variants)
+        reports = [_scored_again(report, variants=variants) for report in reports]
+    digests = {_digest(report, variants=variants) for report in reports if report.error is None}
+    if len(digests) > 1:
         notices.append("эталоны в файлах различаются: WER систем посчитан на разных текстах")
     return Scored(reports, list(dict.fromkeys(notices)))
+
+
+_Place: TypeAlias = tuple[str, str]
+"""Where a true text stands, for messages, and the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +144,18 @@ class _File:
             return True
         return self.table is not None and self.table.has_both(columns)
 
-    def systems(self, columns: ColumnNames, notices: list[str]) -> list[ModelReport]:
+    def systems(
+        self, columns: ColumnNames, notices: list[str], places: list[_Place]
+    ) -> list[ModelReport]:
         if self.format == "report":
             models = parse_report(self.text, name=self.path).models
             if not models:
                 raise UsageError(f"{self.path}: в отчёте нет ни одной модели")
+            longest = max(models, key=lambda model: len(model.results))
+            places += [
+                (f"{self.path}: запись {number} ({shown(row.audio)})", row.reference)
+                for number, row in enumerate(longest.results, start=1)
+            ]
             return [
                 replace(model, wall_s=0.0) for model in models
             ]  # the speed was not measured now
@@ -136,10 +167,11 @@ class _File:
         notices += references.notices
         if references.has_names:
             by_key(self.path, references.texts)  # ids are unique
+        places += _places(references)
         pairs = zip(references.texts, hypotheses.texts, strict=True)
         return [_report(self.path, [_row(*pair, self.path) for pair in pairs])]
 
-    def texts(self, side: Side, columns: ColumnNames) -> TextFile:
+    def texts(self, side: Side, columns: ColumnNames, *, variants: bool = False) -> TextFile:
         """Its texts, when they have no times."""
         if self.format == "report":
             raise UsageError(
@@ -149,14 +181,14 @@ class _File:
         if self.table is not None:
             return self.table.texts(side, columns)
         if self.format == "trn":
-            texts = read_trn(self.text, self.path)
+            texts = read_trn(self.text, self.path, variants=variants)
         else:
             texts = read_kaldi(self.text) if self.format == "kaldi" else read_lines(self.text)
         return TextFile(path=self.path, side=side, texts=texts)
 
-    def timed(self) -> list[Segment] | list[TimedWord] | None:
+    def timed(self, *, variants: bool = False) -> list[Segment] | list[TimedWord] | None:
         if self.format == "stm":
-            return read_stm(self.text, self.path)
+            return read_stm(self.text, self.path, variants=variants)
         return read_ctm(self.text, self.path) if self.format == "ctm" else None
 
 
@@ -173,15 +205,38 @@ def _open(path: str, file_format: str | None, columns: ColumnNames) -> _File:
     return _File(path, file_format, text, table, [notice] if notice else [])
 
 
+def _places(references: TextFile) -> list[_Place]:
+    return [(f"{references.path}:{text.line}", text.text or "") for text in references.texts]
+
+
+def _check_marks(places: Iterable[_Place], notices: list[str], *, variants: bool) -> None:
+    """Refuse marks that cannot be read, or tell that marks are not read."""
+    unread = UnreadMarks()
+    faults = Faults("эталоны")
+    for place, text in dict.fromkeys(places):
+        if not variants:
+            unread.see(place, text)
+        elif (fault := text_fault(text, allow_empty=True, variants=True)) is not None:
+            faults.add(place, fault)
+    faults.raise_if_any()
+    notices += unread.warnings()
+
+
 def _meet(
-    references: _File, hypotheses: _File, columns: ColumnNames, notices: list[str]
+    references: _File,
+    hypotheses: _File,
+    columns: ColumnNames,
+    notices: list[str],
+    places: list[_Place],
+    *,
+    variants: bool,
 ) -> ModelReport:
     """The report of one system against the references."""
     if references.format == "ctm":
         raise UsageError(
             f"{references.path}: CTM – это слова модели, эталоном нужен STM, trn или «id текст»"
         )
-    true, heard = references.timed(), hypotheses.timed()
+    true, heard = references.timed(variants=variants), hypotheses.timed()
     if true is not None and heard is not None:
         segments = [item for item in true if isinstance(item, Segment)]
         true_file = TextFile(
@@ -197,7 +252,7 @@ def _meet(
             )
     else:
         true_file = (
-            references.texts("reference", columns)
+            references.texts("reference", columns, variants=variants)
             if true is None
             else recordings_as_texts(true, references.path)
         )
@@ -209,6 +264,7 @@ def _meet(
     notices += [*true_file.notices, *heard_file.notices]
     if not true_file.texts:
         raise UsageError(f"{references.path}: нет ни одного эталона")
+    places += _places(true_file)
     if true_file.has_names and (heard_file.has_names or not heard_file.texts):
         rows = _by_name(true_file, heard_file, notices)
     elif not true_file.has_names and not (heard_file.texts and heard_file.has_names):
@@ -272,12 +328,15 @@ def _row(reference: StoredText, hypothesis: StoredText | None, path: str) -> Fil
     )
 
 
-def _result(row: FileResult, hypothesis: str | None, error: str | None) -> FileResult:
+def _result(
+    row: FileResult, hypothesis: str | None, error: str | None, *, variants: bool = False
+) -> FileResult:
     """The row with this hypothesis or error, scored."""
     if hypothesis is None or error is not None:
-        return replace(row, hypothesis=None, score=None, error=error)
-    score = score_texts(normalize(row.reference), normalize(hypothesis))
-    return replace(row, hypothesis=hypothesis, score=score, error=None)
+        return replace(row, chosen=None, hypothesis=None, score=None, error=error)
+    reference = read_reference(row.reference) if variants else normalize(row.reference)
+    score, chosen = score_reference(reference, normalize(hypothesis))
+    return replace(row, chosen=chosen, hypothesis=hypothesis, score=score, error=None)
 
 
 def _report(path: str, rows: Sequence[FileResult]) -> ModelReport:
@@ -305,25 +364,29 @@ def _report(path: str, rows: Sequence[FileResult]) -> ModelReport:
     )
 
 
-def _digest(report: ModelReport) -> str:
-    return references_digest(
-        Sample(result.audio, result.reference, result.channel) for result in report.results
-    )
+def _has_variants(report: ModelReport) -> bool:
+    return report.signature is not None and "variants" in report.signature.fields
 
 
-def _scored_again(report: ModelReport) -> ModelReport:
+def _digest(report: ModelReport, *, variants: bool) -> str:
+    samples = (Sample(result.audio, result.reference, result.channel) for result in report.results)
+    return references_digest(samples, variants=variants)
+
+
+def _scored_again(report: ModelReport, *, variants: bool) -> ModelReport:
     """The report as this version counts it, its signature saying so."""
     if report.error is not None:
         return report
-    results = [_result(row, row.hypothesis, row.error) for row in report.results]
+    results = [_result(row, row.hypothesis, row.error, variants=variants) for row in report.results]
     report = replace(report, rows=len(results), results=results)
     fields = dict(report.signature.fields) if report.signature else {"model": report.model}
     now = {
         "norm": NORMALIZER,
         "split": EDIT_SPLIT,
         "empty": _EMPTY_RULE,
+        **({"variants": VARIANTS} if variants else {}),
         "rows": str(len(results)),
-        "refs": _digest(report),
+        "refs": _digest(report, variants=variants),
     }
     return replace(report, signature=Signature({**fields, **now}))
 
@@ -342,7 +405,9 @@ def _with_own_labels(reports: Sequence[ModelReport]) -> list[ModelReport]:
     return named
 
 
-def _references(path: str, notices: list[str], *, allow_empty: bool) -> list[Sample]:
+def _references(
+    path: str, notices: list[str], *, allow_empty: bool, variants: bool
+) -> list[Sample]:
     """Rows of a manifest whose recordings need not be there."""
     faults = Faults(path)
     if Path(path).is_dir():
@@ -352,14 +417,17 @@ def _references(path: str, notices: list[str], *, allow_empty: bool) -> list[Sam
         is_csv = Path(path).suffix.lower() in CSV_SUFFIXES
         read = read_manifest_csv if is_csv else read_manifest_jsonl
         rows = list(read(text, faults))
+    unread = UnreadMarks()
     for row in rows:
-        if row.text is not None and not allow_empty and not normalize(row.text):
-            faults.add(
-                row.place,
-                "в тексте нет ни букв, ни цифр: впишите, что сказано; если речи в записи нет, "
-                "добавьте --allow-empty",
-            )
+        if row.text is None:
+            continue
+        fault = text_fault(row.text, allow_empty=allow_empty, variants=variants)
+        if fault is not None:
+            faults.add(row.place, fault)
+        if not variants:
+            unread.see(faults.place(row.place), row.text)
     faults.raise_if_any()
+    notices += unread.warnings()
     return [
         Sample(row.audio, row.text, row.channel, row.extra)
         for row in rows
@@ -368,7 +436,7 @@ def _references(path: str, notices: list[str], *, allow_empty: bool) -> list[Sam
 
 
 def with_references(
-    report: ModelReport, samples: Sequence[Sample], notices: list[str]
+    report: ModelReport, samples: Sequence[Sample], notices: list[str], *, variants: bool = False
 ) -> ModelReport:
     """The report with other references: its texts meet the samples by recording and channel.
 
@@ -376,6 +444,7 @@ def with_references(
         report: With the texts.
         samples: The rows of the new report, in its order.
         notices: Told which recordings of the report have no row.
+        variants: Whether marks of `stt_ru.variants` are read in the samples.
 
     Raises:
         UsageError: If no recording of the report has a row.
@@ -402,7 +471,7 @@ def with_references(
         else:
             results.append(_result(base, row.hypothesis, row.error))
     _say_what_is_left(report, samples, notices)
-    return _scored_again(replace(report, rows=len(results), results=results))
+    return _scored_again(replace(report, rows=len(results), results=results), variants=variants)
 
 
 def _say_what_is_left(report: ModelReport, samples: Iterable[Sample], notices: list[str]) -> None:

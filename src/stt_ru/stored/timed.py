@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from stt_ru.errors import UsageError
 from stt_ru.manifest.messages import listed, quoted
-from stt_ru.stored.plain import COMMENT, lines_of, refuse_alternatives
+from stt_ru.stored.plain import COMMENT, as_variants, lines_of
 from stt_ru.stored.texts import StoredText, TextFile
+from stt_ru.variants import ANYTHING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -59,8 +60,13 @@ class TimedWord:
     word: str
 
 
-def read_stm(text: str, path: str) -> list[Segment]:
+def read_stm(text: str, path: str, *, variants: bool = False) -> list[Segment]:
     """Segments of an STM file in its order.
+
+    Args:
+        text: The file's content.
+        path: Its name, for messages.
+        variants: Whether alternatives are read.
 
     Raises:
         UsageError: If a line has too few fields, or times that are none.
@@ -75,9 +81,9 @@ def read_stm(text: str, path: str) -> list[Segment]:
         recording, channel, speaker, start, end, *rest = fields
         words = "".join(rest)
         label = ""
-        if words.startswith("<") and ">" in words:
+        if words.startswith("<") and ">" in words and not words.startswith(ANYTHING):
             label, _, words = words[1:].partition(">")
-        refuse_alternatives(words, path, number)
+        words = as_variants(words, path, number, variants=variants)
         segment = Segment(
             line=number,
             recording=recording,
