@@ -30,6 +30,7 @@ from stt_ru.report.spelling import spelling_of
 from stt_ru.results import FileResult, ModelReport, Segment
 from stt_ru.scoring import Score
 from stt_ru.statistics import describe
+from stt_ru.writing import writing
 from tests.conftest import ROOT
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
@@ -377,8 +378,8 @@ def test_every_option_of_evaluate_is_documented_and_no_other() -> None:
 def test_every_field_of_the_report_is_documented_and_no_other() -> None:
     row = FileResult(
         audio="a.wav",
-        reference="да",
-        hypothesis="да",
+        reference="да.",
+        hypothesis="да.",
         score=Score(),
         segments=[Segment(0.0, 1.0, "да")],
     )
@@ -391,6 +392,7 @@ def test_every_field_of_the_report_is_documented_and_no_other() -> None:
         created_at=datetime.now(UTC),
         statistics=describe(models),
         spellings=[spelling_of(model, rules) for model in models],
+        writings=[writing(model) for model in models],
     )
     text = "".join(report)
     keys = set(re.findall(r'"(\w+)":', text))

@@ -70,12 +70,19 @@ def test_a_text_is_written_like_itself(text: str) -> None:
     assert all(counts.extra == counts.missing == 0 for counts in found.marks.values())
 
 
+def lines(*reports: ModelReport) -> list[str]:
+    return writing_lines(reports, [writing(report) for report in reports])
+
+
+def test_a_model_that_did_not_load_has_no_sentence() -> None:
+    assert writing_lines([ModelReport(model="m", label="m", rows=1, error="нет")], [None]) == []
+
+
 def test_the_sentence_comes_only_for_models_that_write_marks() -> None:
-    assert writing_lines([report(("Да, нет, может. Кто?", "да нет, может, Кто? Ну."))]) == [
+    assert lines(report(("Да, нет, может. Кто?", "да нет, может, Кто? Ну."))) == [
         "F1 знаков, %: запятые 50.0, точки 0.0, вопросы 100.0; не тот регистр: 25.0 % верных слов"
     ]
-    assert writing_lines([report(("Да.", "да"))]) == []
-    two = [report(("Да.", "Да.")), report(("Да.", "да"))]
-    assert writing_lines(two) == [
+    assert lines(report(("Да.", "да"))) == []
+    assert lines(report(("Да.", "Да.")), report(("Да.", "да"))) == [
         "m: F1 знаков, %: запятые –, точки 100.0, вопросы –; не тот регистр: 0.0 % верных слов"
     ]

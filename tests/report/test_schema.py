@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 
 from stt_ru.equivalence import FILLERS, Rules
-from stt_ru.report.content import make_content, render
+from stt_ru.report.content import make_content
 from stt_ru.report.json_report import SCHEMA_VERSION
 from stt_ru.results import FileResult, ModelReport, Segment
 from stt_ru.scoring import score_texts
 from tests.conftest import GOLDEN, ROOT
+from tests.report.test_html_report import written
 from tests.report.test_json_report import NOT_LOADED, NOW
 
 SCHEMA = json.loads((ROOT / "docs" / "report.schema.json").read_text(encoding="utf-8"))
@@ -21,15 +22,15 @@ def full_report() -> Any:
     rows = [
         FileResult(
             audio=str(n),
-            reference="да {нет}",
-            chosen="да нет",
+            reference="да, {нет}",
+            chosen="да, нет",
             hypothesis=text,
             score=score_texts("да нет", text),
             duration=1.0,
             seconds=0.1,
             segments=[Segment(0.0, 1.0, text, word_starts=[0.5] * len(text.split()))],
         )
-        for n, text in enumerate(["да", "да нет", "нет да", "да нет", "ну", "да"])
+        for n, text in enumerate(["да", "да, нет", "нет да", "да нет", "ну", "да"])
     ]
     models = [ModelReport(model=name, label=name, rows=6, results=rows) for name in ("a", "b")]
     content = make_content(
@@ -39,7 +40,7 @@ def full_report() -> Any:
         created_at=NOW,
         rules=Rules(fillers=FILLERS),
     )
-    return json.loads("".join(render(content, GOLDEN / "x.json")))
+    return json.loads(written(content, GOLDEN / "x.json"))
 
 
 def test_reports_follow_the_schema() -> None:
@@ -69,3 +70,7 @@ def test_the_schema_names_every_field_and_no_other() -> None:
     assert set(pair["properties"]) == set(report["statistics"]["comparisons"][0])
     spelling = model["properties"]["spelling"]["oneOf"][1]
     assert set(spelling["properties"]) == set(report["models"][0]["spelling"])
+    writing = model["properties"]["writing"]["oneOf"][1]
+    assert set(writing["properties"]) == set(report["models"][0]["writing"])
+    mark = writing["properties"]["marks"]["additionalProperties"]
+    assert set(mark["properties"]) == set(report["models"][0]["writing"]["marks"][","])

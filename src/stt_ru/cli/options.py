@@ -195,7 +195,9 @@ GlossaryFile = Annotated[
 
 Output = Annotated[
     Path | None,
-    option("-o", "--output", metavar="ФАЙЛ", panel=REPORT, help="Отчёт .json, .html, .md, .csv."),
+    option(
+        "-o", "--output", metavar="ФАЙЛ", panel=REPORT, help="Отчёт .json, .html, .md, .csv, .xlsx."
+    ),
 ]
 EmbedAudio = Annotated[
     bool,

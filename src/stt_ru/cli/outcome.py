@@ -12,7 +12,10 @@ from stt_ru.cli.streams import print_answer, print_message
 from stt_ru.errors import MissingExtraError, ReportError, UsageError
 
 # Written here as well as in the library, which is not light; a test keeps them equal.
-SUFFIXES: Final = (".json", ".html", ".md", ".csv")
+SUFFIXES: Final = (".json", ".html", ".md", ".csv", ".xlsx")
+
+# The package that a file takes, and the extra it is in.
+_PACKAGES: Final = {".html": ("jinja2", "report"), ".xlsx": ("xlsxwriter", "xlsx")}
 
 if TYPE_CHECKING:
     from stt_ru.equivalence import Rules
@@ -64,11 +67,13 @@ def check_output(output: Path | None, inputs: Sequence[Path]) -> None:
     if output is None:
         return
     check_target(output, suffixes=SUFFIXES)
-    if output.suffix.lower() == ".html":
+    suffix = output.suffix.lower()
+    if suffix in _PACKAGES:
         import importlib.util
 
-        if importlib.util.find_spec("jinja2") is None:
-            raise MissingExtraError("отчёт .html", "report")
+        package, extra = _PACKAGES[suffix]
+        if importlib.util.find_spec(package) is None:
+            raise MissingExtraError(f"отчёт {suffix}", extra)
     for path in inputs:
         if output.exists() and output.resolve() == path.resolve():
             raise UsageError(f"отчёт {output} стёр бы {path}: укажите другой файл")
@@ -127,7 +132,7 @@ def print_and_save(
             for report, spelling in zip(reports, spellings, strict=True):
                 if spelling is not None:
                     lines += spelling_lines(report, spelling, name_model=len(reports) > 1)
-            lines += writing_lines(reports)
+            lines += writing_lines(reports, content.writings)
             if lines:
                 print_answer("\n" + "\n".join(lines))
         except ReportError as error:

@@ -19,7 +19,8 @@ def report(
             "--output",
             metavar="ФАЙЛ",
             panel=REPORT,
-            help="Куда: .html – страница, .md – таблицы, .csv – строка на запись.",
+            help="Куда: .html – страница, .md – таблицы, .csv – строка на запись, .xlsx – книга "
+            "Excel.",
         ),
     ],
     audio_dir: Annotated[
@@ -35,7 +36,7 @@ def report(
     group_by: GroupBy = None,
     glossary: GlossaryFile = None,
 ) -> None:
-    """Делает из отчёта .json страницу .html, таблицы .md или .csv.
+    """Делает из отчёта .json страницу .html, таблицы .xlsx, .md, .csv.
 
     Коды выхода: 0 – сделано; 1 – файл не записан; 2 – отчёт не читается.
     """

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from stt_ru.report.spelling import always, spelling_of
 from stt_ru.statistics import describe
+from stt_ru.writing import writing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
     from stt_ru.report.spelling import Spelling
     from stt_ru.results import ModelReport
     from stt_ru.statistics import Statistics
+    from stt_ru.writing import Writing
 
-SUFFIXES: Final = (".json", ".html", ".md", ".csv")
+SUFFIXES: Final = (".json", ".html", ".md", ".csv", ".xlsx")
 """Files a report can be written to."""
 
 
@@ -34,6 +36,7 @@ class ReportContent:
         group_by: The column whose values are independent; None for recordings.
         statistics: Intervals and comparisons.
         spellings: Rates under the spelling rules; None where a model did not load.
+        writings: Punctuation and case; None where a model did not load.
     """
 
     reports: Sequence[ModelReport]
@@ -43,6 +46,7 @@ class ReportContent:
     group_by: str | None
     statistics: Statistics
     spellings: Sequence[Spelling | None]
+    writings: Sequence[Writing | None]
 
 
 def make_content(
@@ -75,11 +79,14 @@ def make_content(
             None if report.error is not None else spelling_of(report, always(rules))
             for report in reports
         ],
+        writings=[None if report.error is not None else writing(report) for report in reports],
     )
 
 
-def render(content: ReportContent, target: Path, *, embed_audio: bool = False) -> Iterable[str]:
-    """The report's text in pieces, by the suffix of the file it is for.
+def render(
+    content: ReportContent, target: Path, *, embed_audio: bool = False
+) -> Iterable[str] | Iterable[bytes]:
+    """The report in pieces, by the suffix of the file it is for.
 
     Args:
         content: What to show.
@@ -88,7 +95,7 @@ def render(content: ReportContent, target: Path, *, embed_audio: bool = False) -
 
     Raises:
         MissingExtraError: If a package that the file takes is not installed.
-        ReportError: If a recording to embed cannot be read.
+        ReportError: If a recording to embed cannot be read, or a table is too long for Excel.
     """
     suffix = target.suffix.lower()
     if suffix == ".html":
@@ -103,6 +110,10 @@ def render(content: ReportContent, target: Path, *, embed_audio: bool = False) -
         from stt_ru.report.text_reports import csv_report
 
         return csv_report(content.reports)
+    if suffix == ".xlsx":
+        from stt_ru.report.xlsx_report import xlsx_report
+
+        return xlsx_report(content)
     from stt_ru.report.json_report import json_report
 
     return json_report(
@@ -111,4 +122,5 @@ def render(content: ReportContent, target: Path, *, embed_audio: bool = False) -
         created_at=content.created_at,
         statistics=content.statistics,
         spellings=content.spellings,
+        writings=content.writings,
     )

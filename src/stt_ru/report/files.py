@@ -79,8 +79,12 @@ def check_folder(folder: Path, option: str) -> None:
         raise UsageError(f"{option} {folder}: сюда не записать: {reason(error)}") from error
 
 
-def write_report(target: Path, pieces: Iterable[str]) -> None:
+def write_report(target: Path, pieces: Iterable[str] | Iterable[bytes]) -> None:
     """Write a file so that a crash at any moment leaves the old one or the new one, never a part.
+
+    Args:
+        target: The file.
+        pieces: Its content; text is written in UTF-8.
 
     Raises:
         ReportError: If it cannot be written; the old file is as it was.
@@ -89,11 +93,8 @@ def write_report(target: Path, pieces: Iterable[str]) -> None:
     temporary = _temporary(place)
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-        # A file name that is no valid UTF-8 is kept as a JSON escape.
-        with open(  # noqa: PTH123 - a descriptor
-            descriptor, "w", encoding="utf-8", errors="backslashreplace", newline="\n"
-        ) as stream:
-            stream.writelines(pieces)
+        with open(descriptor, "wb") as stream:  # noqa: PTH123 - a descriptor
+            stream.writelines(map(_encoded, pieces))
             stream.flush()
             os.fsync(descriptor)
         with contextlib.suppress(OSError):  # not there yet, or not ours to change
@@ -106,6 +107,11 @@ def write_report(target: Path, pieces: Iterable[str]) -> None:
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink()
+
+
+def _encoded(piece: str | bytes) -> bytes:
+    # A file name that is no valid UTF-8 is kept as a JSON escape.
+    return piece if isinstance(piece, bytes) else piece.encode("utf-8", "backslashreplace")
 
 
 def reason(error: OSError) -> str:

@@ -75,7 +75,7 @@ def html_report(content: ReportContent, *, target: Path, embed_audio: bool = Fal
     for report, spelling in zip(reports, content.spellings, strict=True):
         if spelling is not None:
             lines += spelling_lines(report, spelling, name_model=len(reports) > 1)
-    lines += writing_lines(reports)
+    lines += writing_lines(reports, content.writings)
     titles = next((list(one.counts) for one in content.spellings if one is not None), [])
     return environment.from_string(source).render(
         manifest=content.manifest,

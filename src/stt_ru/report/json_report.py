@@ -8,6 +8,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final
 
 from stt_ru.report.spelling import spelling_fields
+from stt_ru.report.written import writing_fields
 from stt_ru.statistics import CONFIDENCE, RESAMPLES, SEED, macro_average
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from stt_ru.results import FileResult, ModelReport
     from stt_ru.scoring import Score
     from stt_ru.statistics import Comparison, Interval, Statistics, Uncertainty
+    from stt_ru.writing import Writing
 
 SCHEMA_VERSION: Final = 1
 
@@ -29,6 +31,7 @@ def json_report(
     created_at: datetime,
     statistics: Statistics | None = None,
     spellings: Sequence[Spelling | None] | None = None,
+    writings: Sequence[Writing | None] | None = None,
 ) -> Iterator[str]:
     """The report's text in pieces, so that a hundred thousand rows are never held as one string.
 
@@ -40,6 +43,7 @@ def json_report(
         created_at: With a time zone.
         statistics: Intervals and comparisons of the reports; None for null in their places.
         spellings: Rates of the reports under the spelling rules; None for null in their places.
+        writings: Punctuation and case of the reports; None for null in their places.
     """
     head = {
         "schema_version": SCHEMA_VERSION,
@@ -49,9 +53,15 @@ def json_report(
     }
     yield _dump(head)[:-1] + ', "models": ['
     uncertainties = statistics.uncertainties if statistics else repeat(None)
-    figures = zip(reports, uncertainties, spellings or repeat(None), strict=False)
-    for number, (report, exactness, spelling) in enumerate(figures):
-        fields = _dump(_model_fields(report, exactness, spelling))
+    figures = zip(
+        reports,
+        uncertainties,
+        spellings or repeat(None),
+        writings or repeat(None),
+        strict=False,
+    )
+    for number, (report, exactness, spelling, writing) in enumerate(figures):
+        fields = _dump(_model_fields(report, exactness, spelling, writing))
         yield (",\n" if number else "\n") + fields[:-1] + ', "results": ['
         for row, result in enumerate(report.results):
             yield (",\n" if row else "\n") + _dump(_row(result))
@@ -89,7 +99,10 @@ def _interval(interval: Interval | None) -> list[float] | None:
 
 
 def _model_fields(
-    report: ModelReport, exactness: Uncertainty | None, spelling: Spelling | None
+    report: ModelReport,
+    exactness: Uncertainty | None,
+    spelling: Spelling | None,
+    writing: Writing | None,
 ) -> dict[str, Any]:
     score = report.score
     return {
@@ -103,6 +116,7 @@ def _model_fields(
         "macro_wer": macro_average(result.wer for result in report.results),
         "macro_cer": macro_average(result.cer for result in report.results),
         "spelling": None if spelling is None else spelling_fields(spelling),
+        "writing": None if writing is None else writing_fields(writing),
         "speed": report.speed,
         "files": report.files,
         "failed": report.failed,

@@ -44,7 +44,7 @@ def markdown_report(content: ReportContent) -> Iterator[str]:
     for report, spelling in zip(content.reports, content.spellings, strict=True):
         if spelling is not None:
             lines += spelling_lines(report, spelling, name_model=len(content.reports) > 1)
-    lines += writing_lines(content.reports)
+    lines += writing_lines(content.reports, content.writings)
     lines += [note.text for note in trust_notes(content.statistics)]
     yield "".join(f"- {_md(line)}\n" for line in lines) + "\n" * bool(lines)
     found = [(r, s) for r, s in zip(content.reports, content.spellings, strict=True) if s]
