@@ -196,9 +196,10 @@ def test_the_command_runs_an_agent_against_a_server(tmp_path: Path) -> None:
 
     assert done.returncode == 0, done.stderr
     # By hand: delays 1 4 5 6 of 6 words give 1.75, 1 2 3 4 of 4 give 1.
-    assert [line.split()[:2] for line in done.stdout.splitlines()[1:3]] == [
-        ["WER", "0.000"],
-        ["AL", "1.375"],
+    assert done.stdout.splitlines()[:3] == [
+        "Показатель  Значение  Единица  Оценено",
+        "WER              0.0  %         2 из 2",
+        "AL             1.375  слов      2 из 2",
     ]
 
 

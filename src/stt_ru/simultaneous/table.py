@@ -30,15 +30,12 @@ def format_scores(scores: Scores) -> str:
 
 
 def format_figures(result: Mapping[str, Any]) -> str:
-    """The same table of a server's answer to ``/result``, which has no units."""
-    lines = [(COLUMNS[0], COLUMNS[1], "", COLUMNS[3])]
-    for part in ("Quality", "Latency"):
-        for name, value in result[part].items():
-            shown = "ошибка" if name in result["errors"] else _NOTHING
-            if value is not None:
-                shown = f"{value:.3f}"
-            scored = f"{result['scored'][name]} из {result['total']}"
-            lines.append((name, shown, "", scored))
+    """The same table of a server's answer to ``/result``."""
+    lines = [COLUMNS]
+    for name, value in {**result["Quality"], **result["Latency"]}.items():
+        unit = result["units"][name]
+        shown = "ошибка" if name in result["errors"] else _figure(value, unit)
+        lines.append((name, shown, _UNITS[unit], f"{result['scored'][name]} из {result['total']}"))
     return _aligned(lines)
 
 
@@ -86,16 +83,19 @@ def _aligned(lines: Sequence[tuple[str, str, str, str]]) -> str:
 
 def figure(score: MetricScore) -> str:
     """The value for people, or «–»."""
-    if score.value is None:
+    return _figure(score.value, score.unit)
+
+
+def _figure(value: float | None, unit: str) -> str:
+    if value is None:
         return _NOTHING
-    return percent(score.value) if score.unit == "rate" else f"{score.value:.3f}"
+    return percent(value) if unit == "rate" else f"{value:.3f}"
 
 
 def _cells(score: MetricScore) -> tuple[str, str, str, str]:
-    value = "ошибка" if score.error is not None else figure(score)
     return (
         score.name,
-        value,
-        _UNITS.get(score.unit, score.unit),
+        "ошибка" if score.error is not None else figure(score),
+        _UNITS[score.unit],
         f"{score.scored} из {score.total}",
     )

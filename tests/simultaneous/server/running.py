@@ -64,10 +64,12 @@ class Running:
 
 
 @contextmanager
-def running(store: SessionStore, *, token: str | None = None) -> Iterator[Running]:
+def running(
+    store: SessionStore, *, token: str | None = None, body_timeout_s: float = 30
+) -> Iterator[Running]:
     """Run a server while the block lasts."""
     with bind("127.0.0.1", 0, token) as listening:
-        server = make_server(store, token)
+        server = make_server(store, token, body_timeout_s=body_timeout_s)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         try:

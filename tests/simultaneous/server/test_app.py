@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import socket
 import struct
+import subprocess
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -18,8 +22,11 @@ from stt_ru.simultaneous.server.app import MAX_BODY_BYTES
 from stt_ru.simultaneous.server.corpus import Corpus
 from stt_ru.simultaneous.server.running import bind
 from stt_ru.simultaneous.server.store import SessionStore
+from tests.simultaneous.fakes import FakeClock
 from tests.simultaneous.server.data import SETTINGS, TEXTS, speech
 from tests.simultaneous.server.running import Running, running
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 @pytest.fixture(scope="module")
@@ -195,6 +202,51 @@ def test_a_client_that_vanishes_with_half_a_body_changes_nothing(
     texts.put(f"/hypo?instance_id=0&{session}", "да")
 
 
+def test_half_a_body_and_then_silence_is_refused_in_time() -> None:
+    store = SessionStore(Corpus(TEXTS), SETTINGS)
+    with running(store, body_timeout_s=0.2) as server:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=30) as client:
+            head = "PUT /hypo?instance_id=0 HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n"
+            client.sendall(f"{head}пол".encode())
+            answer = client.recv(65536)
+        assert b" 400 " in answer.split(b"\r\n")[0]
+        assert "тело запроса не пришло за 0.2 с" in answer.decode()
+        assert server.get("/result?instance_id=0")["prediction"] == ""
+
+
+def test_more_sessions_than_fit_are_refused_until_one_is_idle() -> None:
+    clock = FakeClock()
+    store = SessionStore(Corpus(TEXTS), SETTINGS, clock=clock, max_sessions=2, idle_s=60)
+    with running(store) as server:
+        first = server.ask("POST", "/").json["session_id"]
+        server.ask("POST", "/")
+        refused = server.ask("POST", "/")
+        clock.advance(61)
+        expired = server.ask("GET", f"/src?instance_id=0&session_id={first}")
+        started = server.ask("POST", "/")
+
+    assert (refused.status, expired.status, started.status) == (429, 404, 200)
+    assert "сессий уже 2" in refused.json["error"]
+    assert "она истекла" in expired.json["error"]
+
+
+def test_what_could_not_be_saved_is_said_and_may_be_sent_again(tmp_path: Path) -> None:
+    store = SessionStore(Corpus(TEXTS), SETTINGS, output=tmp_path)
+    with running(store) as server:
+        session = server.ask("POST", "/").json["session_id"]
+        server.get("/src?instance_id=1")
+        folder = tmp_path / session
+        folder.rename(tmp_path / "away")
+        refused = server.ask("PUT", "/hypo?instance_id=1", "иди </s>")
+        (tmp_path / "away").rename(folder)
+        server.put("/hypo?instance_id=1", "иди </s>")
+        kept = server.get("/result?instance_id=1")
+
+    assert refused.status == 507
+    assert "результат не записан" in refused.json["error"]
+    assert (kept["prediction"], kept["delays"]) == ("иди", [1])
+
+
 def test_what_is_no_http_is_refused_and_the_server_lives(texts: Running) -> None:
     with socket.create_connection(("127.0.0.1", texts.port), timeout=30) as client:
         client.sendall(b"\x16\x03\x01 this is no HTTP\r\n\r\n")
@@ -228,6 +280,33 @@ def test_the_live_page_and_the_openapi_document_are_there(texts: Running) -> Non
     assert "Идущие оценки" in page.body.decode()
     assert set(document["paths"]) == {"/", "/src", "/hypo", "/result", "/sessions"}
     json.dumps(document)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium here")
+def test_a_browser_shows_each_session_with_its_figures(tmp_path: Path) -> None:
+    with running(SessionStore(Corpus(TEXTS), SETTINGS)) as server:
+        session = server.ask("POST", "/").json["session_id"]
+        for index, words in ((0, "холодно"), (2, "")):
+            server.get(f"/src?instance_id={index}")
+            server.put(f"/hypo?instance_id={index}", f"{words} </s>")
+        page = dump_dom(f"http://127.0.0.1:{server.port}/live", tmp_path)
+
+    assert "Примеров: 3, источник – текст. Сессий: 1." in page
+    cells = re.findall(r"<t[hd]>(?:<progress[^>]*></progress>)?([^<]*)</t[hd]>", page)
+    assert cells == [
+        "Сессия", "Готово", "WER, %", "AL, слов", "AP", "DAL, слов",
+        session, " 2 из 3", "0.0", "1.000 (1 из 2)", "0.333 (1 из 2)", "1.000 (1 из 2)",
+    ]  # fmt: skip
+
+
+def dump_dom(address: str, profile: Path) -> str:
+    """What a browser has made of a page once its first requests have been answered."""
+    assert CHROMIUM is not None
+    return subprocess.run(
+        [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=1500",
+         f"--user-data-dir={profile}", "--dump-dom", address],
+        capture_output=True, encoding="utf-8", timeout=300, check=True,
+    ).stdout  # fmt: skip
 
 
 def test_a_token_is_demanded_of_all_but_the_page() -> None:

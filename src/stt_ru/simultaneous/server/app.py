@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from stt_ru.simultaneous.server.store import SessionStore
 
 MAX_BODY_BYTES: Final = 1024 * 1024
-BODY_TIMEOUT_S: Final = 30.0
 _FORGET_EVERY_S: Final = 60.0
 
 logger = logging.getLogger(__name__)
@@ -57,9 +56,7 @@ class JSONAnswer(Response):
         return (_ENCODER.encode(content) + "\n").encode()
 
 
-def make_app(
-    store: SessionStore, *, token: str | None = None, body_timeout_s: float = BODY_TIMEOUT_S
-) -> Starlette:
+def make_app(store: SessionStore, *, token: str | None = None, body_timeout_s: float) -> Starlette:
     """The web application of a server.
 
     Args:

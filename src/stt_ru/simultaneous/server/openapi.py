@@ -99,6 +99,7 @@ def openapi_document(data_type: DataType) -> dict[str, Any]:
     scores = {
         "Quality": _figures(_NUMBER_OR_NULL),
         "Latency": _figures(_NUMBER_OR_NULL),
+        "units": _figures({"type": "string", "enum": ["", "ms", "rate", "words"]}),
         "scored": _figures(_WHOLE),
         "errors": _figures(_TEXT),
         "finished": {"type": ["integer", "boolean"]},

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from stt_ru.simultaneous.server.store import SessionStore
 
 TOKEN_VARIABLE: Final = "STT_RU_TOKEN"
+BODY_TIMEOUT_S: Final = 30.0
 _BACKLOG: Final = 2048
 _KEEP_ALIVE_S: Final = 75  # longer than clients keep a connection, so that they close it first
 
@@ -122,15 +123,23 @@ def address_of(listening: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def make_server(store: SessionStore, token: str | None) -> Any:
-    """A uvicorn server, to be run on a socket of `bind`; all that it needs is loaded."""
+def make_server(
+    store: SessionStore, token: str | None, *, body_timeout_s: float = BODY_TIMEOUT_S
+) -> Any:
+    """A uvicorn server, to be run on a socket of `bind`; all that it needs is loaded.
+
+    Args:
+        store: Its sessions.
+        token: Demanded of each request; None for none.
+        body_timeout_s: Seconds in which a body must have arrived.
+    """
     import uvicorn
 
     from stt_ru.simultaneous.server.app import make_app
 
     store.corpus.prepare()
     config = uvicorn.Config(
-        make_app(store, token=token),
+        make_app(store, token=token, body_timeout_s=body_timeout_s),
         access_log=False,
         proxy_headers=False,  # nothing here asks who the client is
         log_level="warning",

@@ -326,6 +326,7 @@ class Session:
         return {
             "Quality": {score.name: score.value for score in scores.quality},
             "Latency": {score.name: score.value for score in scores.latency},
+            "units": {score.name: score.unit for score in scores.all},
             "scored": {score.name: score.scored for score in scores.all},
             "errors": {score.name: score.error for score in scores.all if score.error},
         }
