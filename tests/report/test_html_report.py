@@ -14,6 +14,7 @@ import pytest
 
 from stt_ru.equivalence import Rules
 from stt_ru.errors import MissingExtraError, ReportError
+from stt_ru.lattice import score_branch
 from stt_ru.normalize import normalize
 from stt_ru.report.charts import _nice, interval_chart, scatter_chart
 from stt_ru.report.content import SUFFIXES, ReportContent, make_content, render
@@ -78,6 +79,44 @@ def test_the_page_shows_every_model_beside_the_others(tmp_path: Path) -> None:
     assert "нет каталога" in page
     assert "мыла → мыло" in unescape(page)
     assert 'data-rows="0"' in page
+
+
+def marked(audio: str, reference: str, chosen: str, hypothesis: str) -> FileResult:
+    return FileResult(
+        audio=audio,
+        reference=reference,
+        chosen=chosen,
+        hypothesis=hypothesis,
+        score=score_branch(chosen, normalize(hypothesis)),
+    )
+
+
+VARIANTS = [
+    model(marked("a.wav", "{ну} да {15|пятнадцать} <*>", "да 15 <*>", "Да 16 и всё")),
+    model(
+        marked("a.wav", "{ну} да {15|пятнадцать} <*>", "ну да пятнадцать <*>", "ну да пятнадцать"),
+        label="n",
+    ),
+]
+
+
+def test_the_branch_that_each_model_said_is_shown(tmp_path: Path) -> None:
+    (only,) = data(html_report(content(*VARIANTS), target=tmp_path / "page.html"))["rows"]
+    assert only["ref"] == "{ну} да {15|пятнадцать} <*>"
+    first, second = only["models"]
+    assert (first["branch"], first["words"], first["errors"]) == ("да 15 <*>", 2, 1)
+    assert first["pairs"] == [["да", 0], ["15", "16"], ["<*>", "и"], ["<*>", "все"]]
+    assert (second["branch"], second["words"]) == ("ну да пятнадцать <*>", 3)
+    (plain,) = data(html_report(content(model(row("a", "да", "да"))), target=tmp_path / "x.html"))[
+        "rows"
+    ]
+    assert "branch" not in plain["models"][0]
+    written = "".join(render(content(*VARIANTS), tmp_path / "x.md"))
+    assert r"| да 15 \<\*\> | Да 16 и всё |" in written
+    lines = "".join(render(content(*VARIANTS), tmp_path / "x.csv")).splitlines()
+    assert lines[0].split(",")[-1] == "chosen"
+    assert [line.split(",")[-1] for line in lines[1:]] == ["да 15 <*>", "ну да пятнадцать <*>"]
+    assert "chosen" not in "".join(render(content(*TWO), tmp_path / "x.csv"))
 
 
 def test_a_slice_filters_the_rows_it_is_about(tmp_path: Path) -> None:
@@ -162,7 +201,11 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium here")
 def test_a_browser_draws_the_rows_and_runs_nothing_of_the_texts(tmp_path: Path) -> None:
-    evil = model(row("a.wav", "да нет", EVIL), row("b.wav", "раз два", "раз тва"))
+    evil = model(
+        row("a.wav", "да нет", EVIL),
+        row("b.wav", "раз два", "раз тва"),
+        marked("c.wav", "{да|нет} <*>", "нет <*>", "нет и все"),
+    )
     target = tmp_path / "page.html"
     target.write_text(html_report(content(evil), target=target), encoding="utf-8")
     assert CHROMIUM is not None
@@ -180,7 +223,9 @@ def test_a_browser_draws_the_rows_and_runs_nothing_of_the_texts(tmp_path: Path) 
         timeout=300,
         check=True,
     )
-    assert done.stdout.count('<article class="row"') == 2
+    assert done.stdout.count('<article class="row"') == 3
     assert '<del class="">два</del>' in done.stdout or "<del>два</del>" in done.stdout
     assert "<title>stt-ru: eval.csv</title>" in done.stdout
-    assert "2 из 2" in done.stdout
+    assert "3 из 3" in done.stdout
+    assert done.stdout.count('<span class="w any" title="&lt;*&gt;: что угодно"') == 2
+    assert '<div class="dim">сравнено с «нет &lt;*&gt;»</div>' in done.stdout

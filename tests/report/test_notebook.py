@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from stt_ru.errors import MissingExtraError
+from stt_ru.lattice import score_branch
 from stt_ru.results import FileResult, ModelReport
 from stt_ru.scoring import score_texts
 from tests.report.test_json_report import NOT_LOADED, REPORT
@@ -27,6 +28,32 @@ def test_a_cell_shows_the_line_of_the_table_and_the_worst_rows() -> None:
     assert "+да</span>" in html
     assert "<b>мыла" not in html
     assert "нет каталога" in NOT_LOADED._repr_html_()
+
+
+def marked_report() -> ModelReport:
+    row = FileResult(
+        audio="a.wav",
+        reference="{ну} да {15|пятнадцать} <*>",
+        chosen="да 15 <*>",
+        hypothesis="да 16 <и",
+        score=score_branch("да 15 <*>", "да 16 и"),
+        extra={"chosen": "x"},
+    )
+    return ModelReport(model="m", label="m", rows=1, results=[row])
+
+
+def test_a_cell_shows_the_branch_that_was_said_and_what_anything_stands_for() -> None:
+    html = marked_report()._repr_html_()
+    assert "да <span" in html
+    assert "15 → 16</span> <i>и</i>" in html
+
+
+def test_a_pandas_table_has_the_branch_where_there_are_variants() -> None:
+    pytest.importorskip("pandas")
+    frame = marked_report().to_pandas()
+    assert frame["chosen"].tolist() == ["да 15 <*>"]
+    assert frame["extra.chosen"].tolist() == ["x"]
+    assert "chosen" not in REPORT.to_pandas()
 
 
 def test_worst_and_confusions_are_methods() -> None:

@@ -168,9 +168,11 @@ def _row(result: FileResult, n_models: int, source: str | None) -> dict[str, Any
 def _model_row(result: FileResult) -> dict[str, Any]:
     if result.score is None:
         return {"error": result.error}
+    branch = {"branch": result.chosen, "words": result.score.words.length}
     return {
         "errors": result.score.words.errors,
         "text": result.hypothesis,
+        **(branch if result.chosen is not None else {}),
         # An equal pair is [word, 0]: half the size of the page is such words.
         "pairs": [
             [true, 0] if true == heard else [true, heard] for true, heard in row_alignment(result)

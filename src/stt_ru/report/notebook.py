@@ -9,6 +9,7 @@ from stt_ru.errors import MissingExtraError
 from stt_ru.insight import row_alignment, worst
 from stt_ru.report.table import COLUMNS, cells, percent
 from stt_ru.statistics import uncertainty
+from stt_ru.variants import ANYTHING
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -28,6 +29,8 @@ _MARKS: Final = {
 def to_pandas(report: ModelReport) -> DataFrame:
     """A row a result, in their order; counts and rates are missing where the row failed.
 
+    Where references have variants, ``chosen`` is the branch that was compared.
+
     Columns of the manifest that have one of our names are called ``extra.…``.
 
     Raises:
@@ -37,6 +40,7 @@ def to_pandas(report: ModelReport) -> DataFrame:
         import pandas as pd
     except ImportError as error:
         raise MissingExtraError("to_pandas", "pandas") from error
+    has_variants = any(result.chosen is not None for result in report.results)
     rows = []
     for result in report.results:
         words = result.score.words if result.score else None
@@ -44,6 +48,7 @@ def to_pandas(report: ModelReport) -> DataFrame:
             "audio": result.audio,
             "channel": result.channel,
             "reference": result.reference,
+            **({"chosen": result.chosen} if has_variants else {}),
             "hypothesis": result.hypothesis,
             "words": words and words.length,
             "substitutions": words and words.substitutions,
@@ -77,7 +82,9 @@ def to_html(report: ModelReport) -> str:
 def _row(row: FileResult) -> str:
     words = []
     for true, heard in row_alignment(row):
-        if true == heard:
+        if true == ANYTHING:
+            words.append(f"<i>{escape(heard or '')}</i>")
+        elif true == heard:
             words.append(escape(true or ""))
         elif heard is None:
             words.append(_marked("del", true or ""))

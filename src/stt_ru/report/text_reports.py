@@ -101,7 +101,7 @@ def _model(report: ModelReport, group_by: str | None) -> Iterator[str]:
                     row.audio,
                     str(row.score.words.errors if row.score else ""),
                     percent(row.wer),
-                    row.reference,
+                    row.compared_text,
                     row.hypothesis or "",
                 )
                 for row in rows
@@ -125,6 +125,8 @@ def _md(text: str) -> str:
 def csv_report(reports: Sequence[ModelReport]) -> Iterator[str]:
     """A row a recording and model; the manifest's other columns at the end.
 
+    Where references have variants, ``chosen`` is the branch that was compared.
+
     A byte order mark comes first, so that Excel reads it as UTF-8. A text that Excel would take for
     a formula is preceded by an apostrophe.
     """
@@ -132,8 +134,11 @@ def csv_report(reports: Sequence[ModelReport]) -> Iterator[str]:
     extra = dict.fromkeys(
         name for report in reports for result in report.results for name in result.extra
     )
-    titles = [f"extra.{name}" if name in CSV_COLUMNS else name for name in extra]
-    yield _csv_line([*CSV_COLUMNS, *titles])
+    has_variants = any(result.chosen is not None for report in reports for result in report.results)
+    chosen = ["chosen"] if has_variants else []
+    taken = {*CSV_COLUMNS, *chosen}
+    titles = [f"extra.{name}" if name in taken else name for name in extra]
+    yield _csv_line([*CSV_COLUMNS, *chosen, *titles])
     for report in reports:
         for result in report.results:
             words = result.score.words if result.score else None
@@ -153,6 +158,7 @@ def csv_report(reports: Sequence[ModelReport]) -> Iterator[str]:
                     result.duration,
                     result.seconds,
                     result.error,
+                    *(result.chosen for _ in chosen),
                     *(result.extra.get(name) for name in extra),
                 ]
             )
