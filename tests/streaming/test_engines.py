@@ -12,7 +12,7 @@ import pytest
 
 from stt_ru.errors import MissingExtraError, ModelLoadError
 from stt_ru.streaming.caller import receive_transcription
-from stt_ru.streaming.chunks import TranscriptionChunk
+from stt_ru.streaming.chunks import TranscriptionChunk, check_consistency
 from stt_ru.streaming.engines import SherpaStream, VoskStream
 from stt_ru.streaming.model import StreamingASR
 from stt_ru.streaming.sender import make_sender
@@ -101,7 +101,7 @@ class FakeSherpa:
 
 def sherpa_folder(folder: Path) -> Path:
     for name in ("encoder.onnx", "encoder.int8.onnx", "decoder.onnx", "joiner.onnx", "tokens.txt"):
-        (folder / name).write_bytes(b"")
+        (folder / name).write_bytes(b"model_type")
     return folder
 
 
@@ -113,7 +113,7 @@ def test_sherpa_streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert Path(asr._recognizer.files["encoder"]).name == "encoder.int8.onnx"
     asr.start_thread()
     for id in ("a", "b"):
-        assert recognise(asr, 2.6, id) == ["w1", "w1 w2", "w1 w2 w3"]
+        assert recognise(asr, 2.4, id) == ["w1", "w1 w2", "w1 w2 w3"]
     asr.stop_thread()
 
 
@@ -130,6 +130,11 @@ def test_a_folder_without_the_files_is_named(
         SherpaStream(tmp_path)
     with pytest.raises(ModelLoadError, match="нет каталога"):
         SherpaStream(tmp_path / "none")
+    (tmp_path / "encoder-b.onnx").unlink()
+    for name in ("decoder.onnx", "joiner.onnx", "tokens.txt"):
+        (tmp_path / name).write_bytes(b"")
+    with pytest.raises(ModelLoadError, match="нет model_type"):
+        SherpaStream(tmp_path)
     with pytest.raises(ModelLoadError, match="нет каталога"):
         VoskStream(tmp_path / "none")
 
@@ -144,6 +149,30 @@ def test_an_engine_that_is_not_installed_names_its_extra(
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingExtraError, match=rf'pip install "\.\[{extra}\]"'):
         make(tmp_path)
+
+
+@pytest.mark.skipif(
+    find_spec("sherpa_onnx") is None or find_spec("onnx") is None,
+    reason="sherpa-onnx and onnx are needed",
+)
+def test_sherpa_itself_streams_a_transducer_that_is_made_here(tmp_path: Path) -> None:
+    from .made_transducer import make_transducer
+
+    asr = SherpaStream(make_transducer(tmp_path))
+    half = np.zeros(8_000, np.float32)
+    speech = np.concatenate([half, tone(0.5), half, tone(0.5), half, tone(0.5)])
+    asr.start_thread()
+    senders = [make_sender(speech, asr, 0.2, uid=id)[1] for id in ("a", "b")]
+    for sender in senders:
+        sender.start_sending(without_delays=True)
+    for sender in senders:
+        outputs = list(receive_transcription(asr, sender.id, PATIENCE_S))
+        check_consistency(sender.join_and_get_history(PATIENCE_S), outputs)
+        assert TranscriptionChunk.join(outputs) == "да нет да нет да нет"
+        assert [output.seconds_processed for output in outputs[:3]] == pytest.approx(
+            [0.6, 1.2, 1.8]
+        )
+    asr.stop_thread()
 
 
 @pytest.mark.model

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from importlib import import_module
+from mmap import ACCESS_READ, mmap
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
 SHERPA: Final = "sherpa-stream"
 VOSK: Final = "vosk-stream"
+
+_FLUSH: Final = np.zeros(24_000, np.float32)
+"""1.5 s of silence after the end: the last words of a transducer wait for a whole chunk, of up to
+1.28 s in those of icefall."""
 
 
 class SherpaStream(StreamingASR):
@@ -48,6 +53,12 @@ class SherpaStream(StreamingASR):
         tokens = model_dir / "tokens.txt"
         if not tokens.is_file():
             raise ModelLoadError(f"модель {SHERPA}: в каталоге {model_dir} нет tokens.txt")
+        if not _has(files["encoder"], b"model_type"):
+            # sherpa-onnx would end the process.
+            raise ModelLoadError(
+                f"модель {SHERPA}: {files['encoder']} – не от онлайн-трансдьюсера sherpa-onnx: "
+                "в нём нет model_type"
+            )
         try:
             self._recognizer: Any = sherpa_onnx.OnlineRecognizer.from_transducer(
                 tokens=str(tokens),
@@ -70,7 +81,7 @@ class SherpaStream(StreamingASR):
                 stream = streams[id] = self._recognizer.create_stream()
             is_end = chunk.data is Signal.FINISH
             if is_end:
-                stream.accept_waveform(16_000, np.zeros(8_000, np.float32))  # flushes the last word
+                stream.accept_waveform(16_000, _FLUSH)
                 stream.input_finished()
             else:
                 stream.accept_waveform(16_000, chunk.data)
@@ -109,6 +120,13 @@ def _one_file(folder: Path, part: str) -> Path:
             "оставьте один"
         )
     return file
+
+
+def _has(file: Path, mark: bytes) -> bool:
+    if not file.stat().st_size:
+        return False
+    with file.open("rb") as opened, mmap(opened.fileno(), 0, access=ACCESS_READ) as data:
+        return data.find(mark) >= 0
 
 
 class VoskStream(StreamingASR):
