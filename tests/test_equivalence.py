@@ -14,15 +14,16 @@ from stt_ru.equivalence import (
     Match,
     Rules,
     _rows,
+    count_each,
     count_errors,
     find_matches,
     read_glossary,
 )
 from stt_ru.errors import UsageError
-from stt_ru.figures import split_words
+from stt_ru.figures import Words, _split_any, split_words, word_spans
 from stt_ru.normalize import normalize
-from stt_ru.numerals import PARTS, numerals
-from stt_ru.scoring import count_edits
+from stt_ru.numerals import _ALONE, PARTS, numerals
+from stt_ru.scoring import ErrorCounts, count_edits
 
 NUMBERS = Rules(numbers=True)
 PHONE = "восемь восемьсот пятьсот пятьдесят пять тридцать пять тридцать пять"
@@ -201,6 +202,21 @@ def test_rules_only_take_errors_away_and_keep_the_length(one: str, two: str) -> 
 
 
 @given(TEXTS, TEXTS)
+def test_several_rules_at_once_find_what_each_finds_alone(one: str, two: str) -> None:
+    asked = [
+        Rules(numbers=True),
+        Rules(compounds=True),
+        Rules(fillers=FILLERS),
+        Rules(glossary=GLOSSARY),
+        ALL,
+        Rules(numbers=True, compounds=True, fillers=FILLERS, glossary=GLOSSARY),
+    ]
+    plain = count_edits(one.split(), two.split())
+    found = count_each(one, two, asked, ErrorCounts(plain.errors, plain.length))
+    assert found == [count_errors(one, two, rules) for rules in asked]
+
+
+@given(TEXTS, TEXTS)
 def test_the_matches_account_for_the_errors(one: str, two: str) -> None:
     """Rewriting what was matched gives texts with as many plain errors."""
     true, heard = one.split(), two.split()
@@ -301,3 +317,20 @@ def test_words_with_signs_are_the_normalised_words(text: str) -> None:
     split = split_words(text)
     assert " ".join(split.words) == normalize(text)
     assert len(split.gaps) == len(split.words) + 1
+
+
+@given(st.text("аЁзZ5½,.:-%_ \t\n\u00a0\u2009\u00ad\u0301№«…", max_size=12))
+def test_plain_texts_are_cut_as_any_others(text: str) -> None:
+    assert split_words(text) == _split_any(text)
+
+
+@given(st.lists(st.sampled_from([*PARTS, *_ALONE, "да", "с", "номер", "минус", "5"]), max_size=5))
+def test_every_numeral_begins_with_a_word_that_is_known_to(words: list[str]) -> None:
+    text = Words(tuple(words), ("", *[" "] * len(words)))
+    starts = {
+        start
+        for start in range(len(words))
+        for end, _ in numerals(words, start)
+        if "5" not in words[start:end]
+    }
+    assert starts <= {span.start for span in word_spans(text)}

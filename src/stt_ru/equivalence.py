@@ -6,8 +6,10 @@ errors fewest. The denominator stays the words of the reference.
 
 from __future__ import annotations
 
+import operator
 from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
@@ -19,7 +21,7 @@ from stt_ru.normalize import has_digits, normalize
 from stt_ru.scoring import ErrorCounts, count_edits
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -123,13 +125,38 @@ def count_errors(reference: str, hypothesis: str, rules: Rules) -> ErrorCounts:
         >>> count_errors("две тысячи тринадцатого года", "2013 года", Rules(numbers=True))
         ErrorCounts(errors=0, length=4)
     """
-    true, heard = _words(reference, rules), _words(hypothesis, rules)
-    edges = _edges(true, heard, rules)
-    if not edges:
-        counts = count_edits(true.words, heard.words)
-        return ErrorCounts(counts.errors, counts.length)
-    *_, last = _rows(true.words, heard.words, edges)
-    return ErrorCounts(int(last[-1]), len(true.words))
+    pair = _Pair(_words(reference, rules), _words(hypothesis, rules))
+    return ErrorCounts(pair.errors(pair.edges(rules)), len(pair.true.words))
+
+
+def count_each(
+    reference: str, hypothesis: str, asked: Sequence[Rules], plain: ErrorCounts
+) -> list[ErrorCounts]:
+    """What `count_errors` finds under each of several rules, in a fraction of the time.
+
+    The texts are cut once, what makes words equal is found once, and they are aligned again only
+    where that is anything.
+
+    Args:
+        reference: As in `count_errors`.
+        hypothesis: As in `count_errors`.
+        asked: The rules.
+        plain: The word errors of the pair without any rule.
+    """
+    if not plain.errors and not any(rules.fillers for rules in asked):
+        return [plain] * len(asked)
+    true, heard = split_words(reference), split_words(hypothesis)
+    pairs = {frozenset[str](): _Pair(true, heard, plain.errors)}
+    counts = []
+    for rules in asked:
+        fillers = rules.fillers
+        if fillers and fillers.isdisjoint(true.words) and fillers.isdisjoint(heard.words):
+            fillers = frozenset()
+        if fillers not in pairs:
+            pairs[fillers] = _Pair(_without(true, fillers), _without(heard, fillers))
+        pair = pairs[fillers]
+        counts.append(ErrorCounts(pair.errors(pair.edges(rules)), len(pair.true.words)))
+    return counts
 
 
 def find_matches(reference: str, hypothesis: str, rules: Rules) -> list[Match]:
@@ -137,8 +164,8 @@ def find_matches(reference: str, hypothesis: str, rules: Rules) -> list[Match]:
 
     Empty for a pair of texts beyond `MOST_CELLS`.
     """
-    true, heard = _words(reference, rules), _words(hypothesis, rules)
-    edges = _edges(true, heard, rules)
+    pair = _Pair(_words(reference, rules), _words(hypothesis, rules))
+    true, heard, edges = pair.true, pair.heard, pair.edges(rules)
     if not edges or len(true.words) * len(heard.words) > MOST_CELLS:
         return []
     table = list(_rows(true.words, heard.words, edges))
@@ -173,14 +200,58 @@ def find_matches(reference: str, hypothesis: str, rules: Rules) -> list[Match]:
 
 
 def _words(text: str, rules: Rules) -> Words:
-    split = split_words(text)
-    if rules.fillers.isdisjoint(split.words):
-        return split
-    kept = [number for number, word in enumerate(split.words) if word not in rules.fillers]
+    return _without(split_words(text), rules.fillers)
+
+
+def _without(text: Words, fillers: frozenset[str]) -> Words:
+    if fillers.isdisjoint(text.words):
+        return text
+    kept = [number for number, word in enumerate(text.words) if word not in fillers]
     return Words(
-        tuple(split.words[number] for number in kept),
-        (*(split.gaps[number] for number in kept), split.gaps[-1]),
+        tuple(text.words[number] for number in kept),
+        (*(text.gaps[number] for number in kept), text.gaps[-1]),
     )
+
+
+class _Pair:
+    """Two texts as words; what makes some of them equal, and the errors then, are found once."""
+
+    def __init__(self, true: Words, heard: Words, plain_errors: int | None = None) -> None:
+        self.true = true
+        self.heard = heard
+        self._edges: dict[Hashable, tuple[Edge, ...]] = {}
+        self._errors = {} if plain_errors is None else {tuple[Edge, ...](): plain_errors}
+
+    def edges(self, rules: Rules) -> tuple[Edge, ...]:
+        """The free steps that the rules allow; none between equal texts."""
+        if self.true.words == self.heard.words:
+            return ()
+        found: dict[Edge, None] = {}
+        if rules.numbers:
+            found.update(dict.fromkeys(self._found("numbers", _number_edges)))
+        if rules.compounds:
+            found.update(dict.fromkeys(self._found("compounds", _compound_edges)))
+        if rules.glossary.lines:
+            by_glossary = partial(_glossary_edges, rules.glossary)
+            found.update(dict.fromkeys(self._found(id(rules.glossary), by_glossary)))
+        return tuple(found)
+
+    def _found(
+        self, key: Hashable, find: Callable[[Words, Words], Iterable[Edge]]
+    ) -> tuple[Edge, ...]:
+        if key not in self._edges:
+            self._edges[key] = tuple(find(self.true, self.heard))
+        return self._edges[key]
+
+    def errors(self, edges: tuple[Edge, ...]) -> int:
+        """Fewest errors with these free steps."""
+        if edges not in self._errors:
+            if edges:
+                *_, last = _rows(self.true.words, self.heard.words, edges)
+                self._errors[edges] = int(last[-1])
+            else:
+                self._errors[edges] = count_edits(self.true.words, self.heard.words).errors
+        return self._errors[edges]
 
 
 def _rows(
@@ -215,20 +286,9 @@ def _rows(
         yield row
 
 
-def _edges(true: Words, heard: Words, rules: Rules) -> list[Edge]:
-    if true.words == heard.words:
-        return []
-    edges: dict[Edge, None] = {}
-    if rules.numbers and (has_digits(" ".join(true.words)) or has_digits(" ".join(heard.words))):
-        edges.update(dict.fromkeys(_number_edges(true, heard)))
-    if rules.compounds:
-        edges.update(dict.fromkeys(_compound_edges(true.words, heard.words)))
-    if rules.glossary.lines:
-        edges.update(dict.fromkeys(_glossary_edges(true.words, heard.words, rules.glossary)))
-    return list(edges)
-
-
 def _number_edges(true: Words, heard: Words) -> Iterator[Edge]:
+    if not (has_digits(" ".join(true.words)) or has_digits(" ".join(heard.words))):
+        return
     true_figures, heard_figures = figure_spans(true), figure_spans(heard)
     for left, right in (
         *_joined(true_figures, word_spans(heard) if true_figures else []),
@@ -261,13 +321,19 @@ def _joined(left: Sequence[Span], right: Sequence[Span]) -> Iterator[tuple[Span,
             yield span, other
 
 
-def _compound_edges(true: Sequence[str], heard: Sequence[str]) -> Iterator[Edge]:
-    yield from (Edge(i, i_end, j, j + 1, "compounds") for j, i, i_end in _splits(heard, true))
-    yield from (Edge(i, i + 1, j, j_end, "compounds") for i, j, j_end in _splits(true, heard))
+def _compound_edges(true: Words, heard: Words) -> Iterator[Edge]:
+    yield from (
+        Edge(i, i_end, j, j + 1, "compounds") for j, i, i_end in _splits(heard.words, true.words)
+    )
+    yield from (
+        Edge(i, i + 1, j, j_end, "compounds") for i, j, j_end in _splits(true.words, heard.words)
+    )
 
 
 def _splits(whole: Sequence[str], apart: Sequence[str]) -> Iterator[tuple[int, int, int]]:
     """Words of one text that are several in the other: position, start and end there."""
+    if not _has_split(whole, apart):
+        return
     positions: dict[str, list[int]] = defaultdict(list)
     for position, word in enumerate(whole):
         positions[word].append(position)
@@ -279,9 +345,17 @@ def _splits(whole: Sequence[str], apart: Sequence[str]) -> Iterator[tuple[int, i
                 yield position, start, end
 
 
-def _glossary_edges(
-    true: Sequence[str], heard: Sequence[str], glossary: Glossary
-) -> Iterator[Edge]:
+def _has_split(whole: Sequence[str], apart: Sequence[str]) -> bool:
+    words = set(whole)
+    joined: Sequence[str] = apart
+    for more in range(1, LONGEST_JOINED):
+        joined = list(map(operator.add, joined, apart[more:]))
+        if not words.isdisjoint(joined):
+            return True
+    return False
+
+
+def _glossary_edges(glossary: Glossary, true: Words, heard: Words) -> Iterator[Edge]:
     def found(words: Sequence[str]) -> Iterator[tuple[int, int, int]]:
         for start in range(len(words)):
             for end in range(start + 1, min(start + glossary.longest, len(words)) + 1):
@@ -290,9 +364,9 @@ def _glossary_edges(
                     yield line, start, end
 
     theirs: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for line, start, end in found(heard):
+    for line, start, end in found(heard.words):
         theirs[line].append((start, end))
-    for line, i, i_end in found(true):
+    for line, i, i_end in found(true.words):
         for j, j_end in theirs.get(line, ()):
-            if tuple(true[i:i_end]) != tuple(heard[j:j_end]):
+            if true.words[i:i_end] != heard.words[j:j_end]:
                 yield Edge(i, i_end, j, j_end, "glossary")

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Final, TypeAlias
 
 from stt_ru.normalize import normalize
-from stt_ru.numerals import PARTS, numerals, whole_numerals
+from stt_ru.numerals import NUMERAL_STARTS, PARTS, numerals, whole_numerals
 
 Meaning: TypeAlias = Hashable
 """Equal meanings are one number said or written differently."""
@@ -36,10 +36,15 @@ class Words:
 
 _WORD = re.compile(r"[^\W_]+")
 
+# Nearly every text is of these alone: composed, visible, without combining marks.
+_PLAIN = re.compile(r"[\x20-\x7e\t\n\r\xa0«»–—…№А-яЁё]*")
+_PLAIN_WORD = re.compile(r"([0-9a-zа-я]+)")
+_LETTERS = re.compile(r"[a-zа-я]+")
+
 
 def visible(text: str) -> str:
     """The text composed (NFC), without invisible characters, stress and other combining marks."""
-    if text.isascii():
+    if _PLAIN.fullmatch(text):
         return text
     shown = "".join(sign for sign in text if unicodedata.category(sign) != "Cf")
     composed = unicodedata.normalize("NFC", shown)
@@ -55,6 +60,13 @@ def split_words(text: str) -> Words:
         >>> split_words("Скидка 3,5 %!").gaps
         ('', ' ', ',', ' %!')
     """
+    if _PLAIN.fullmatch(text):
+        pieces = _PLAIN_WORD.split(text.lower().replace("ё", "е"))
+        return Words(tuple(pieces[1::2]), tuple(pieces[::2]))
+    return _split_any(text)
+
+
+def _split_any(text: str) -> Words:
     words = tuple(normalize(text).split())
     clean = visible(text).lower().replace("ё", "е")
     found = list(_WORD.finditer(clean))
@@ -121,6 +133,7 @@ _MONTHS: Final = {
     for name in names.split()
 }
 _YEAR: Final = frozenset(("год", "года", "году", "годом"))
+_BEFORE_NUMERALS: Final = frozenset(("номер", "номера", "номеру", "номером", "номере", "минус"))
 _LONGEST_FIGURE: Final = 30  # digits
 _WITHIN_A_NUMBER: Final = re.compile(r"[\s()+-]*")  # «8 (800) 555-35-35»
 
@@ -137,6 +150,8 @@ def _number(value: Fraction | int) -> Meaning:
 def _figures(text: Words) -> Iterator[Span]:
     words, gaps = text.words, text.gaps
     for start, word in enumerate(words):
+        if _LETTERS.fullmatch(word) and word != "номер":
+            continue
         for end, value in _values_of_figures(words, gaps, start):
             yield Span(start, end, _number(value), True)
             for sign, name in _SIGNS.items():
@@ -241,13 +256,15 @@ def word_spans(text: Words) -> list[Span]:
     words = text.words
     spans = []
     for start, word in enumerate(words):
+        if word not in NUMERAL_STARTS and word not in _BEFORE_NUMERALS:
+            continue
         for end, value in numerals(words, start):
             if any(_is_figure(part) for part in words[start:end]):
                 continue
             spans.append(Span(start, end, _number(value), False))
             if end < len(words) and (named := _NAMED.fullmatch(words[end])):
                 spans.append(Span(start, end + 1, (named[1] or named[2], value), False))
-        if word in ("номер", "номера", "номеру", "номером", "номере", "минус"):
+        if word in _BEFORE_NUMERALS:
             name = "минус" if word == "минус" else "номер"
             spans += [
                 Span(start, end, (name, value), False) for end, value in numerals(words, start + 1)

@@ -137,6 +137,9 @@ _ALONE: Final = {
     **dict.fromkeys(("четверть", "четверти", "четвертью"), Fraction(1, 4)),
     "полтораста": Fraction(150),
 }
+NUMERAL_STARTS: Final = frozenset(PARTS) | frozenset(_ALONE)
+"""Words that a numeral spelt in words can begin with."""
+
 _POINT: Final = frozenset(["целая", "целой", "целых", "целые", "целую", "целым", "целыми"])
 _FRACTION_STEMS: Final = {10: "десят", 100: "сот", 1000: "тысячн"}
 _DENOMINATORS: Final = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from stt_ru.alignment import align
@@ -18,6 +19,8 @@ MARKS: Final = {",": "запятые", ".": "точки", "?": "вопросы"}
 """The marks that are counted, and what they are called; «…» is a full stop."""
 
 _WORD = re.compile(r"[^\W_]+")
+_ANY_MARK = re.compile(f"[{re.escape(''.join(MARKS))}…]")
+_NO_MARKS: Final[frozenset[str]] = frozenset()
 _YO = str.maketrans("ёЁ", "еЕ")
 
 
@@ -71,13 +74,20 @@ def _written(text: str) -> _Written:
     split = split_words(text)
     raw = _WORD.findall(visible(text))
     last = len(split.words)
-    marks = []
-    for number in range(1, last + 1):
-        gap = split.gaps[number].replace("…", ".")
-        # «3,5» and «10.30» have no blank after the sign: it belongs to the number.
-        is_mark = number == last or any(character.isspace() for character in gap)
-        marks.append(frozenset(mark for mark in MARKS if is_mark and mark in gap))
+    marks = [_NO_MARKS if gap == " " else _marks(gap, is_last=False) for gap in split.gaps[1:last]]
+    if last:
+        marks.append(_marks(split.gaps[last], is_last=True))
     return _Written(split.words, raw if len(raw) == last else None, marks)
+
+
+@lru_cache(maxsize=1_000)
+def _marks(gap: str, *, is_last: bool) -> frozenset[str]:
+    """The marks between two words, or after the last one."""
+    # «3,5» and «10.30» have no blank after the sign: it belongs to the number.
+    if not is_last and not any(map(str.isspace, gap)):
+        return frozenset()
+    gap = gap.replace("…", ".")
+    return frozenset(mark for mark in MARKS if mark in gap)
 
 
 def writing(report: ModelReport) -> Writing:
@@ -89,34 +99,43 @@ def writing(report: ModelReport) -> Writing:
     Args:
         report: The results; rows that failed take no part.
     """
-    pairs = [
-        (_written(row.reference), _written(row.hypothesis or ""))
-        for row in report.results
-        if row.score is not None
+    texts = [
+        (row.reference, row.hypothesis or "") for row in report.results if row.score is not None
     ]
-    has_marks = all(any(any(text.marks) for text in side) for side in zip(*pairs, strict=True))
-    has_case = all(
-        any(word != word.lower() for text in side for word in text.raw or ())
-        for side in zip(*pairs, strict=True)
-    )
+    sides = list(zip(*texts, strict=True))
+    may_have_marks = all(any(map(_ANY_MARK.search, side)) for side in sides)
+    may_have_case = all(any(text != text.lower() for text in side) for side in sides)
+    if not texts or not (may_have_marks or may_have_case):
+        return Writing()
     counts = {mark: [0, 0, 0] for mark in MARKS}
     case_errors = case_words = 0
-    for true, heard in pairs:
+    has_marks, has_case = [False, False], [False, False]
+    for text in texts:
+        written = true, heard = _written(text[0]), _written(text[1])
+        for side, one_text in enumerate(written):
+            has_marks[side] = has_marks[side] or any(one_text.marks)
+            has_case[side] = has_case[side] or any(
+                word != word.lower() for word in one_text.raw or ()
+            )
         i = j = 0
         for one, two in align(true.words, heard.words):
-            wanted = true.marks[i] if one is not None else frozenset()
-            found = heard.marks[j] if two is not None else frozenset()
-            for mark in wanted | found:
+            wanted = true.marks[i] if one is not None else _NO_MARKS
+            found = heard.marks[j] if two is not None else _NO_MARKS
+            for mark in wanted | found if wanted or found else ():
                 counts[mark][0 if mark in wanted & found else 1 if mark in found else 2] += 1
             if one == two and one is not None and true.raw and heard.raw and not one.isdigit():
                 case_words += 1
-                case_errors += true.raw[i].translate(_YO) != heard.raw[j].translate(_YO)
+                case_errors += _is_other_case(true.raw[i], heard.raw[j])
             i += one is not None
             j += two is not None
     return Writing(
         marks={mark: MarkCounts(*three) for mark, three in counts.items()}
-        if pairs and has_marks
+        if all(has_marks)
         else {},
-        case_errors=case_errors if pairs and has_case else 0,
-        case_words=case_words if pairs and has_case else 0,
+        case_errors=case_errors if all(has_case) else 0,
+        case_words=case_words if all(has_case) else 0,
     )
+
+
+def _is_other_case(true: str, heard: str) -> bool:
+    return true != heard and true.translate(_YO) != heard.translate(_YO)

@@ -129,6 +129,9 @@ def has_loop(words: Sequence[str]) -> bool:
         >>> has_loop(("да да " * 5).split()), has_loop("ну да ну да".split())
         (True, False)
     """
+    # What stands ten times in a row are at least nine words that stood before.
+    if len(words) - len(set(words)) < LOOP_TIMES - 1:
+        return False
     for period in range(1, LOOP_WORDS + 1):
         run = 0  # words in a row that equal the one a period before
         for position in range(period, len(words)):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from stt_ru.equivalence import Rules, count_errors, find_matches
+from stt_ru.equivalence import Rules, count_each, find_matches
 from stt_ru.normalize import normalize
 from stt_ru.report.notes import has_loop
 from stt_ru.report.table import percent
-from stt_ru.scoring import ErrorCounts
+from stt_ru.scoring import ErrorCounts, total_score
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -66,8 +66,11 @@ def spelling_of(report: ModelReport, rules: Rules) -> Spelling:
     asked = {name: rule for name, rule in alone.items() if rule is not None}
     if len(asked) > 1:
         asked["all"] = rules
-    counts = {"as_is": _plain(rows)}
-    counts.update((name, _counted(rows, rule)) for name, rule in asked.items())
+    plain = total_score(row.score for row in rows if row.score is not None).words
+    counts = {
+        "as_is": ErrorCounts(plain.errors, plain.length),
+        **dict(zip(asked, _totals(rows, list(asked.values())), strict=True)),
+    }
     silent = [row for row in rows if row.score is not None and not row.score.words.length]
     return Spelling(
         counts=counts,
@@ -82,22 +85,16 @@ def spelling_of(report: ModelReport, rules: Rules) -> Spelling:
     )
 
 
-def _plain(rows: Iterable[FileResult]) -> ErrorCounts:
-    scores = [row.score.words for row in rows if row.score is not None]
-    return ErrorCounts(sum(score.errors for score in scores), sum(score.length for score in scores))
-
-
-def _counted(rows: Iterable[FileResult], rules: Rules) -> ErrorCounts:
-    errors = words = 0
+def _totals(rows: Iterable[FileResult], asked: Sequence[Rules]) -> list[ErrorCounts]:
+    errors, words = [0] * len(asked), [0] * len(asked)
     for row in rows:
         assert row.score is not None
-        if not row.score.words.errors and not rules.fillers:
-            words += row.score.words.length
-            continue
-        counts = count_errors(row.reference, row.hypothesis or "", rules)
-        errors += counts.errors
-        words += counts.length
-    return ErrorCounts(errors, words)
+        plain = ErrorCounts(row.score.words.errors, row.score.words.length)
+        counts = count_each(row.reference, row.hypothesis or "", asked, plain)
+        for number, count in enumerate(counts):
+            errors[number] += count.errors
+            words[number] += count.length
+    return list(map(ErrorCounts, errors, words))
 
 
 def decisions(report: ModelReport, rules: Rules) -> list[tuple[FileResult, Match]]:
