@@ -116,8 +116,10 @@ def test_an_agent_of_the_wrong_kind_is_refused() -> None:
 
 
 def test_a_server_that_is_not_there_is_said() -> None:
-    with pytest.raises(RemoteError, match=r"127\.0\.0\.1:1 не отвечает"):
+    with pytest.raises(RemoteError, match=r"127\.0\.0\.1:1 не отвечает: .* запустите stt-ru serve"):
         RemoteSession("127.0.0.1", 1)
+    with pytest.raises(RemoteError, match=r"nowhere\.invalid:1 не отвечает: нет такого адреса"):
+        RemoteSession("nowhere.invalid", 1)
 
 
 def test_a_refusal_of_the_server_is_said() -> None:

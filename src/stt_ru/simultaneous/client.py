@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import logging
+import socket
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import urlencode
@@ -141,8 +142,7 @@ class RemoteSession:
             data = response.read()
         except (OSError, http.client.HTTPException) as error:
             self._connection.close()  # an answer that is half read must not be taken for the next
-            why = getattr(error, "strerror", None) or str(error) or type(error).__name__
-            raise RemoteError(f"сервер {self._place} не отвечает: {why}") from error
+            raise RemoteError(f"сервер {self._place} не отвечает: {_why(error)}") from error
         try:
             answer = json.loads(data)
         except ValueError as error:
@@ -157,6 +157,19 @@ class RemoteSession:
                 response.status,
             )
         return answer
+
+
+def _why(error: Exception) -> str:
+    reasons: dict[type[Exception], str] = {
+        ConnectionRefusedError: "на этом порту никто не слушает; запустите stt-ru serve",
+        TimeoutError: "время ожидания вышло",
+        socket.gaierror: "нет такого адреса",
+        ConnectionResetError: "он оборвал соединение",
+        http.client.RemoteDisconnected: "он оборвал соединение",
+        BrokenPipeError: "он оборвал соединение",
+    }
+    known = reasons.get(type(error))
+    return known or getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
 class RemoteInstance:

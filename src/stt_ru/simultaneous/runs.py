@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import logging
+import re
 from argparse import ArgumentParser, Namespace
 from dataclasses import dataclass, field, fields, replace
 from importlib.metadata import version
@@ -328,7 +329,21 @@ class _AgentParser(ArgumentParser):
     """argparse for the agent's own options, whose errors are ours."""
 
     def error(self, message: str) -> NoReturn:
+        for pattern, sentence in _ARGPARSE_IN_RUSSIAN:
+            if found := re.fullmatch(pattern, message):
+                groups = [_TYPES.get(group, group) for group in found.groups()]
+                raise UsageError(f"параметры агента: {sentence.format(*groups)}")
         raise UsageError(f"параметры агента: {message}")
+
+
+# What the standard library says in English.
+_ARGPARSE_IN_RUSSIAN: Final = (
+    (r"argument (\S+): invalid (\w+) value: (.+)", "{0}: {2} не годится, нужно {1}"),
+    (r"argument (\S+): invalid choice: (.+) \(choose from (.+)\)", "{0}: нет {1}; есть: {2}"),
+    (r"argument (\S+): expected (?:one|at least one|\d+) arguments?", "после {0} нужно значение"),
+    (r"the following arguments are required: (.+)", "не указано: {0}"),
+)
+_TYPES: Final = {"int": "целое число", "float": "число"}
 
 
 def _agent_of(request: RunRequest) -> str:
@@ -343,6 +358,13 @@ def _args_of(kind: type[GenericAgent], request: RunRequest) -> Namespace:
     kind.add_args(parser)
     own, unknown = parser.parse_known_args(list(request.agent_args))
     refuse_unknown(unknown, request.own_options)
+    taken = sorted({part.name for part in fields(request)} & set(vars(own)))
+    if taken:
+        names = ", ".join(f"--{name.replace('_', '-')}" for name in taken)
+        raise UsageError(
+            f"--agent {request.agent}: параметры агента заняты самим simul: {names}; дайте им "
+            "другие имена"
+        )
     return Namespace(**{**vars(request.namespace()), **vars(own)})
 
 
