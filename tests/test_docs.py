@@ -379,6 +379,7 @@ def test_every_field_of_the_report_is_documented_and_no_other() -> None:
     row = FileResult(
         audio="a.wav",
         reference="да.",
+        chosen="да.",
         hypothesis="да.",
         score=Score(),
         segments=[Segment(0.0, 1.0, "да")],

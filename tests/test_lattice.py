@@ -147,8 +147,11 @@ def test_known_answers() -> None:
         score(0, 0, 0, 2, chars=(0, 11)),
         "1000 рублей",
     )
-    # Equal in words; «рублей» is two letters from «рубли», «руб» three.
-    assert found("{рублей|руб}", "рубли") == (score(1, 0, 0, 1, chars=(2, 6)), "рублей")
+    # Equal in words; «рублям» is three letters from «руб», two from «рублей».
+    assert found("{руб|рублей}", "рублям") == (score(1, 0, 0, 1, chars=(2, 6)), "рублей")
+    # The example of docs/metrics-trust.md.
+    reference = "{тысяча|1000} рублей {ну}"
+    assert found(reference, "1000 рубль") == (score(1, 0, 0, 2, chars=(2, 11)), "1000 рублей")
     assert found("{ну} да", "да") == (score(0, 0, 0, 1, chars=(0, 2)), "да")
     assert found("{двадцать пять|25} лет", "двадцать шесть лет") == (
         score(1, 0, 0, 3, chars=(3, 17)),
