@@ -19,8 +19,9 @@ from stt_ru.normalize import normalize
 from stt_ru.report.charts import _nice, interval_chart, scatter_chart
 from stt_ru.report.content import SUFFIXES, ReportContent, make_content, render
 from stt_ru.report.html_report import html_report
-from stt_ru.results import FileResult, ModelReport
+from stt_ru.results import FileResult, ModelReport, Segment
 from stt_ru.scoring import score_texts
+from tests.conftest import tone, write_wav
 from tests.report.test_json_report import NOT_LOADED, NOW
 
 EVIL = "</script><script>document.title='взлом'</script><img src=x onerror=alert(1)>"
@@ -111,12 +112,50 @@ def test_the_branch_that_each_model_said_is_shown(tmp_path: Path) -> None:
         "rows"
     ]
     assert "branch" not in plain["models"][0]
-    written = "".join(render(content(*VARIANTS), tmp_path / "x.md"))
-    assert r"| да 15 \<\*\> | Да 16 и всё |" in written
-    lines = "".join(render(content(*VARIANTS), tmp_path / "x.csv")).splitlines()
+    text = written(content(*VARIANTS), tmp_path / "x.md")
+    assert r"| да 15 \<\*\> | Да 16 и всё |" in text
+    lines = written(content(*VARIANTS), tmp_path / "x.csv").splitlines()
     assert lines[0].split(",")[-1] == "chosen"
     assert [line.split(",")[-1] for line in lines[1:]] == ["да 15 <*>", "ну да пятнадцать <*>"]
-    assert "chosen" not in "".join(render(content(*TWO), tmp_path / "x.csv"))
+    assert "chosen" not in written(content(*TWO), tmp_path / "x.csv")
+
+
+TIMED = [
+    model(
+        row(
+            "a.wav",
+            "кто-то был там",
+            "кто-то – там",
+            segments=[Segment(0.0, 4.0, "кто-то – там", word_starts=[0.5, 1.0, 2.5])],
+        )
+    ),
+    model(
+        row(
+            "a.wav",
+            "кто-то был там",
+            "кто-то был там",
+            segments=[Segment(0.0, 1.0, "кто-то"), Segment(2.0, 4.0, "был там")],
+        ),
+        label="n",
+    ),
+    model(
+        row(
+            "a.wav",
+            "кто-то был там",
+            "кто-то был там",
+            segments=[Segment(0.0, 4.0, "кто-то был там")],
+        ),
+        label="k",
+    ),
+]
+
+
+def test_times_are_those_of_words_or_of_segments_that_cut_the_recording(tmp_path: Path) -> None:
+    (only,) = data(html_report(content(*TIMED), target=tmp_path / "page.html"))["rows"]
+    words, segments, whole = only["models"]
+    assert (words["times"], words["exact"]) == ([0.5, 0.5, 2.5], True)
+    assert (segments["times"], segments["exact"]) == ([0.0, 0.0, 2.0, 2.0], False)
+    assert "times" not in whole
 
 
 def test_a_slice_filters_the_rows_it_is_about(tmp_path: Path) -> None:
@@ -199,15 +238,10 @@ def test_ten_thousand_rows_make_a_page_in_seconds(tmp_path: Path) -> None:
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium here")
-def test_a_browser_draws_the_rows_and_runs_nothing_of_the_texts(tmp_path: Path) -> None:
-    evil = model(
-        row("a.wav", "да нет", EVIL),
-        row("b.wav", "раз два", "раз тва"),
-        marked("c.wav", "{да|нет} <*>", "нет <*>", "нет и все"),
-    )
-    target = tmp_path / "page.html"
-    target.write_text(html_report(content(evil), target=target), encoding="utf-8")
+def browse(page: str, tmp_path: Path, script: str = "") -> str:
+    """The page as a browser has it after the script, which stands at its end."""
+    target = tmp_path / "browsed.html"
+    target.write_text(page.replace("</body>", f"<script>{script}</script></body>"), "utf-8")
     assert CHROMIUM is not None
     done = subprocess.run(
         [
@@ -223,9 +257,102 @@ def test_a_browser_draws_the_rows_and_runs_nothing_of_the_texts(tmp_path: Path) 
         timeout=300,
         check=True,
     )
-    assert done.stdout.count('<article class="row"') == 3
-    assert '<del class="">два</del>' in done.stdout or "<del>два</del>" in done.stdout
-    assert "<title>stt-ru: eval.csv</title>" in done.stdout
-    assert "3 из 3" in done.stdout
-    assert done.stdout.count('<span class="w any" title="&lt;*&gt;: что угодно"') == 2
-    assert '<div class="dim">сравнено с «нет &lt;*&gt;»</div>' in done.stdout
+    return done.stdout
+
+
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no chromium here")
+
+
+@needs_browser
+def test_a_browser_draws_the_rows_and_runs_nothing_of_the_texts(tmp_path: Path) -> None:
+    evil = model(row("a.wav", "да нет", EVIL), row("b.wav", "раз два", "раз тва"))
+    drawn = browse(html_report(content(evil), target=tmp_path / "page.html"), tmp_path)
+    assert drawn.count('<article class="row"') == 2
+    assert '<del class="">два</del>' in drawn or "<del>два</del>" in drawn
+    assert "<title>stt-ru: eval.csv</title>" in drawn
+    assert "2 из 2" in drawn
+
+
+LOOK = """
+const log = [];
+const press = key => document.activeElement.dispatchEvent(
+  new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+const look = what => {
+  const at = document.activeElement, row = at.closest(".row");
+  const name = row ? row.querySelector("b").textContent : at.id || at.tagName;
+  log.push([what, name, at.closest(".w") ? at.textContent : ""]);
+};
+const done = () => {
+  const said = document.createElement("pre");
+  said.id = "log"; said.textContent = JSON.stringify(log); document.body.append(said);
+};
+"""
+
+
+def logged(page: str, tmp_path: Path, script: str) -> Any:
+    drawn = browse(page, tmp_path, f"{LOOK} {script} done();")
+    found = re.search(r'<pre id="log">(.*?)</pre>', drawn, re.DOTALL)
+    assert found is not None
+    return json.loads(unescape(found[1]))
+
+
+@needs_browser
+def test_the_page_is_used_by_the_keyboard(tmp_path: Path) -> None:
+    rows = [row("a", "раз два", "раз тва"), row("b", "раз", "раз"), row("c", "три", "тли")]
+    page = html_report(content(model(*rows)), target=tmp_path / "page.html")
+    script = "for (const key of %s) { press(key); look(key); }"
+    keys = ["/", "Escape", "j", "ArrowRight", "ArrowLeft", "Escape", "ArrowDown", "k", "Escape"]
+    assert logged(page, tmp_path, script % json.dumps(keys)) == [
+        ["/", "search", ""],
+        ["Escape", "BODY", ""],
+        ["j", "a", ""],
+        ["ArrowRight", "a", "дватва"],  # the first that is wrong
+        ["ArrowLeft", "a", "раз"],
+        ["Escape", "a", ""],
+        ["ArrowDown", "c", ""],
+        ["k", "a", ""],
+        ["Escape", "BODY", ""],
+    ]
+    script = """
+        document.querySelector("button.link").click(); log.push(byId("count").textContent);
+        press("Escape"); log.push(byId("count").textContent);
+        byId("rows").children[1].focus();
+        log.push([...byId("rows").children].map(row => row.tabIndex));
+        dispatchEvent(new Event("beforeprint"));
+        log.push(document.querySelectorAll("details:not([open])").length);
+    """
+    page = html_report(content(model(*rows), model(*rows, label="n")), target=tmp_path / "x.html")
+    assert logged(page, tmp_path, script) == ["1 из 3", "3 из 3", [-1, 0, -1], 0]
+
+
+@needs_browser
+def test_a_word_leads_the_player_to_its_time_and_says_how_exactly(tmp_path: Path) -> None:
+    write_wav(tmp_path / "a.wav", tone(4.0))
+    page = html_report(content(*TIMED, folder=tmp_path), target=tmp_path / "page.html")
+    script = """
+        const player = document.querySelector("audio");
+        Object.defineProperty(player, "readyState", { get: () => 4 });
+        Object.defineProperty(player, "duration", { get: () => 4 });
+        let from = null;
+        Object.defineProperty(player, "currentTime", { set: s => { from = s; } });
+        player.play = () => Promise.resolve();
+        for (const word of document.querySelectorAll("#rows .w")) {
+          word.click();
+          log.push([word.textContent, from, document.querySelector(".at").textContent]);
+        }
+    """
+    segment = "начало отрезка, 2,00 с: времени слов модель не сообщила"
+    assert logged(page, tmp_path, script) == [
+        ["кто", 0.4, "«кто», 0,50 с"],
+        ["то", 0.4, "«то», 0,50 с"],
+        ["был", 2.4, "«был» пропущено; ближайшее слово модели – 2,50 с"],
+        ["там", 2.4, "«там», 2,50 с"],
+        ["кто", 0, segment.replace("2,00", "0,00")],
+        ["то", 0, segment.replace("2,00", "0,00")],
+        ["был", 2, segment],
+        ["там", 2, segment],
+        ["кто", 0, "примерно, 0,00 с: по доле текста, времени в отчёте нет"],
+        ["то", 1, "примерно, 1,00 с: по доле текста, времени в отчёте нет"],
+        ["был", 2, "примерно, 2,00 с: по доле текста, времени в отчёте нет"],
+        ["там", 3, "примерно, 3,00 с: по доле текста, времени в отчёте нет"],
+    ]

@@ -119,4 +119,4 @@ def _nice(value: float) -> float:
 
 
 def _short(text: str) -> str:
-    return escape(text if len(text) <= 24 else text[:23] + "…")
+    return escape(text if len(text) <= 20 else text[:19] + "…")

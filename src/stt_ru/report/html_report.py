@@ -177,7 +177,31 @@ def _model_row(result: FileResult) -> dict[str, Any]:
         "pairs": [
             [true, 0] if true == heard else [true, heard] for true, heard in row_alignment(result)
         ],
+        **_times(result),
     }
+
+
+def _times(result: FileResult) -> dict[str, Any]:
+    """Where each compared word of the text was heard, and whether that is the word's own time.
+
+    Without times of words it is the start of the word's segment; nothing when that is not known
+    either, as for a recogniser that tells the text of the whole recording only.
+    """
+    segments = [segment for segment in result.segments if segment.text.strip()]
+    is_exact = all(segment.word_starts for segment in segments)
+    is_cut = len(segments) > 1 or any(segment.start for segment in segments)
+    if not segments or not (is_exact or is_cut):
+        return {}
+    times: list[float] = []
+    for segment in segments:
+        written = segment.text.split()
+        starts = segment.word_starts if is_exact else [segment.start] * len(written)
+        for word, start_s in zip(written, starts, strict=True):
+            # «кто-то» is two words when it is compared, «–» none.
+            times += [round(start_s, 2)] * len(normalize(word).split())
+    if len(times) != len(normalize(result.hypothesis or "").split()):
+        return {}
+    return {"times": times, "exact": is_exact}
 
 
 def _source(audio: str, folder: Path | None, target: Path, *, embed_audio: bool) -> str | None:
