@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+FOR_DEVELOPMENT := $(VENV)/.installed-dev
 
 .PHONY: demo test lint types check clean
 
@@ -16,14 +17,14 @@ demo: $(INSTALLED)
 	@echo '  $(BIN)/stt-ru evaluate ВАШ_МАНИФЕСТ.csv -o report.json    – с моделью GigaAM-v3, она скачается с Hugging Face'
 	@echo '  $(BIN)/stt-ru evaluate --help                              – все параметры; описание в docs/'
 
-test: $(INSTALLED)
+test: $(FOR_DEVELOPMENT)
 	$(BIN)/python -m pytest -q
 
-lint: $(INSTALLED)
+lint: $(FOR_DEVELOPMENT)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(INSTALLED)
+types: $(FOR_DEVELOPMENT)
 	$(BIN)/mypy
 
 check: lint types test
@@ -33,8 +34,12 @@ $(INSTALLED): pyproject.toml
 		{ echo 'Нужен Python 3.11 или новее; укажите его: make PYTHON=python3.12' >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --editable .
 	@mkdir -p build
+	@touch $@
+
+$(FOR_DEVELOPMENT): $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	@touch $@
 
 clean:
