@@ -192,6 +192,15 @@ def test_progress_counts_recordings_audio_and_errors() -> None:
     assert last.words == EditCounts(substitutions=1, length=2)
 
 
+def test_progress_is_by_the_sizes_of_the_recordings(tmp_path: Path) -> None:
+    listener = Listener()
+    for name, size in (("a.wav", 100), ("b.wav", 300)):
+        (tmp_path / name).write_bytes(bytes(size))
+    samples = [Sample(name, "да", path=tmp_path / name) for name in ("a.wav", "b.wav", "b.wav")]
+    evaluate(FakeRecognizer({"a.wav": "да", "b.wav": "да"}), samples, progress=listener)
+    assert [state.share for state in listener.states] == [0.0, 0.25, 1.0, 1.0]
+
+
 def test_a_model_that_does_not_load_is_reported_and_the_rest_go_on() -> None:
     def broken() -> FakeRecognizer:
         raise ModelLoadError("нет каталога")

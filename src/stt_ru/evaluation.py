@@ -7,7 +7,7 @@ import queue
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Protocol
@@ -75,6 +75,9 @@ class Progress:
         wall_s: Wall seconds since the loop began.
         words: Word errors of the rows recognised so far.
         finished: Whether this is the loop's last word.
+        bytes_done: Size of the files recognised or failed; the largest come first, so that their
+            number tells little of the time that is left.
+        bytes_total: Size of all files; 0 when it is not known.
     """
 
     model: str
@@ -84,6 +87,15 @@ class Progress:
     wall_s: float
     words: EditCounts
     finished: bool = False
+    bytes_done: int = 0
+    bytes_total: int = 0
+
+    @property
+    def share(self) -> float:
+        """How much of the work is done, from 0 to 1: by size, or by number without sizes."""
+        if self.bytes_total:
+            return self.bytes_done / self.bytes_total
+        return self.recordings_done / self.recordings if self.recordings else 1.0
 
 
 class ProgressListener(Protocol):
@@ -127,6 +139,8 @@ def evaluate_models(
         A report a model, as soon as it is complete; one that did not load has its ``error`` set.
     """
     listener = progress or SilentListener()
+    # A recogniser may change the current folder.
+    samples = [replace(sample, path=sample.path.absolute()) for sample in samples]
     for source in sources:
         listener.loading(source.label)
         try:
@@ -182,13 +196,14 @@ def evaluate(
         raise UsageError(f"concurrency = {concurrency!r}: нужно целое число не меньше 1")
     label = label or str(getattr(recognizer, "label", recognizer.name))
     recordings = _recordings(samples)
+    n_bytes = sum(recording.size for recording in recordings)
     references = _references(samples, variants=variants)
     threads: int = getattr(recognizer, "concurrency", 1) if concurrency is None else concurrency
     results: list[FileResult | None] = [None] * len(samples)
     warnings: list[str] = []
     words = EditCounts()
     audio_s = 0.0
-    done = 0
+    done = bytes_done = 0
     started = time.perf_counter()
 
     def state(*, finished: bool = False) -> Progress:
@@ -200,6 +215,8 @@ def evaluate(
             wall_s=time.perf_counter() - started,
             words=words,
             finished=finished,
+            bytes_done=bytes_done,
+            bytes_total=n_bytes,
         )
 
     listener.advanced(state())
@@ -208,6 +225,7 @@ def evaluate(
             listener.advanced(state())
             continue
         done += 1
+        bytes_done += outcome.recording.size
         rows = outcome.recording.rows
         is_recognized = False
         for row, result in zip(rows, _score_rows(outcome, samples, references), strict=True):
@@ -329,7 +347,6 @@ def _recordings(samples: Sequence[Sample]) -> list[_Recording]:
         if file is None:
             file = files[sample.path] = _file(sample.path)
         rows_of.setdefault(file[0], []).append(row)
-    # Absolute: a recogniser may change the current folder.
     return [
         _Recording(samples[rows[0]].path.absolute(), rows, files[samples[rows[0]].path][1])
         for rows in rows_of.values()

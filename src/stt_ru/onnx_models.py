@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from stt_ru.segmentation import VoiceDetector
 
+DEFAULT_MODEL: Final = "gigaam-v3-e2e-rnnt"
 EMBEDDED_MODEL: Final = "tiny-ru"
 """The model inside the package; for trying the tool, not for work."""
 
@@ -132,7 +133,9 @@ def check_model_name(name: str, *, has_folder: bool) -> None:
             f"«{name}» – вид модели, а не модель: укажите каталог с её файлами, -m {name}=КАТАЛОГ"
         )
     candidates = (*names, *types) if has_folder else names
-    near = difflib.get_close_matches(name, candidates, n=3, cutoff=0.5)
+    near = [known for known in candidates if name.lower() in known.lower()]
+    near = near or difflib.get_close_matches(name, candidates, n=3, cutoff=0.5)
+    near.sort(key=lambda known: known != DEFAULT_MODEL)
     hint = f"похожие: {', '.join(near)}; все" if near else "известные"
     raise UsageError(f"нет модели «{name}»; {hint}: {', '.join(candidates)}")
 

@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
 from stt_ru.audio import Waveform, open_audio, waveform_of
 from stt_ru.errors import ModelLoadError, TranscriptionError, UsageError
 from stt_ru.normalize import normalize
+from stt_ru.onnx_models import DEFAULT_MODEL as DEFAULT_MODEL
 from stt_ru.onnx_models import (
     EMBEDDED_MODEL,
     VAD_FILE,
@@ -47,8 +48,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
-
-DEFAULT_MODEL: Final = "gigaam-v3-e2e-rnnt"
 
 _BLOCK_S = 30.0  # seconds of one channel read at a time
 _WINDOW_S = 300.0  # seconds of one channel the VAD sees at a time

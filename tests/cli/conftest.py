@@ -37,6 +37,13 @@ def half():
         return "мама раму"
     return Recognizer("half", act)
 
+def wanderer():
+    os.chdir("/")
+    def act(stem):
+        os.chdir("/tmp")
+        return "да"
+    return Recognizer("wanderer", act)
+
 def broken():
     raise RuntimeError("нет весов")
 

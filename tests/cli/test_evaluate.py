@@ -90,6 +90,17 @@ def test_a_repeated_model_counts_once(place: Place) -> None:
         pytest.param(["eval.csv", "-m", "fakes.py:нет"], "нет функции нет", id="no function"),
         pytest.param(["eval.csv", "-m", "нет.py:good"], "нет файла нет.py", id="no module file"),
         pytest.param(["eval.csv", "-m", "net:good"], "модуль net не загрузился", id="no module"),
+        pytest.param(["eval.csv", "-m", "fakes.py"], "-m fakes.py:ФУНКЦИЯ", id="no function name"),
+        pytest.param(["eval.csv", "-m", "fakes:a-b"], "нужно имя функции", id="wrong function"),
+        pytest.param(["eval.csv", "-m", r"C:\models\x"], r"-m ИМЯ=КАТАЛОГ", id="windows path"),
+        pytest.param(["eval.csv", "-m", "./models"], "gigaam-v3-ctc=./models", id="path"),
+        pytest.param(["eval.csv", "-m", r"whisper=C:\м"], r"нет каталога C:\м", id="no folder"),
+        pytest.param(
+            ["eval.csv", "-m", "whisper", "--model-dir", "fakes.py"], "не каталог", id="a file"
+        ),
+        pytest.param(
+            ["eval.csv", "-m", "gigaam"], "похожие: gigaam-v3-e2e-rnnt, gigaam-v2-ctc", id="near"
+        ),
         pytest.param(
             ["eval.csv", "-m", "whisper-base", "--max-speech-s", "60"], "Whisper слышит", id="30 s"
         ),
@@ -127,7 +138,8 @@ def test_faults_of_the_manifest_come_together_and_before_any_model(place: Place)
     manifest = "audio,text\na.wav,\nнет.wav,да\na.wav,да,лишнее\n"
     (place.folder / "eval.csv").write_text(manifest, encoding="utf-8")
     done = place.run("evaluate", "eval.csv", "-m", "fakes.py:slow_loading", code=2)
-    assert [f"eval.csv:{line}:" in done.stderr for line in (2, 3, 4)] == [True] * 3
+    lines = done.stderr.splitlines()
+    assert [line[:19] for line in lines] == [f"Ошибка: eval.csv:{n}:" for n in (2, 3, 4)]
     assert "started" not in done.stderr
 
 
@@ -139,13 +151,21 @@ def test_the_report_may_not_replace_the_manifest(place: Place) -> None:
     assert "стёр бы eval.jsonl" in done.stderr
 
 
+def test_relative_paths_are_of_the_folder_the_command_was_started_in(place: Place) -> None:
+    models = ("-m", "fakes.py:wanderer", *GOOD)
+    done = place.run("evaluate", "eval.csv", *models, "-o", "report.json")
+    assert "Отчёт: report.json" in done.stderr
+    assert [model["failed"] for model in report_of(place)["models"]] == [0, 0]
+
+
 def test_two_folders_of_one_name_are_told_apart(place: Place) -> None:
-    done = place.run(
-        "evaluate", "eval.csv", "-m", "whisper=нет1", "-m", "whisper=нет2", "-q", code=1
-    )
-    assert "whisper (нет1) (не загружена)" in done.stdout
-    assert "whisper (нет2) (не загружена)" in done.stdout
-    assert "нет каталога нет1" in done.stderr
+    for name in ("один", "два"):
+        (place.folder / name).mkdir()
+    models = ("-m", "whisper=один", "-m", "whisper=два")
+    done = place.run("evaluate", "eval.csv", *models, "-q", code=1)
+    assert "whisper (один) (не загружена)" in done.stdout
+    assert "whisper (два) (не загружена)" in done.stdout
+    assert "в каталоге один нет" in done.stderr
 
 
 @pytest.mark.parametrize("slow", ["slow", "slow_loading"])

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from stt_ru.cli.russian import completion_in_russian
 from tests.cli.conftest import Place
 
 HEAVY = ("numpy", "onnxruntime", "onnx_asr", "soundfile", "huggingface_hub", "matplotlib", "rich")
@@ -66,6 +67,24 @@ def test_completion_can_be_shown(place: Place) -> None:
         env={"_STT_RU_COMPLETE": "complete_bash", "COMP_WORDS": "stt-ru ev", "COMP_CWORD": "1"}
     )
     assert done.stdout.split() == ["evaluate"]
+
+
+def test_names_of_models_are_completed(place: Place) -> None:
+    words = {"COMP_WORDS": "stt-ru evaluate -m tiny", "COMP_CWORD": "3"}
+    done = place.run(env={"_STT_RU_COMPLETE": "complete_bash", **words})
+    assert done.stdout.split() == ["tiny-ru", "tiny-ru-stream"]
+
+
+def test_what_is_said_of_completion_is_russian(capsys: pytest.CaptureFixture[str]) -> None:
+    with completion_in_russian(["stt-ru", "--install-completion"]):
+        print("bash completion installed in /home/ваня/stt-ru.sh\nCompletion will take effect …")
+    assert capsys.readouterr().out == (
+        "Дополнение команд по Tab для bash записано в /home/ваня/stt-ru.sh. Оно заработает в новом "
+        "окне терминала\n"
+    )
+    with completion_in_russian(["stt-ru", "--version"]):
+        print("stt-ru 0.4.0")
+    assert capsys.readouterr().out == "stt-ru 0.4.0\n"
 
 
 def test_every_public_name_is_there() -> None:

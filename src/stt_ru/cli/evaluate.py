@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from contextlib import redirect_stdout
+from contextlib import chdir, redirect_stdout
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -245,8 +246,6 @@ def _workers_for(samples: Sequence[Sample], providers: Sequence[str]) -> int:
 
 
 def _forbid_network() -> None:
-    import os
-
     os.environ["HF_HUB_OFFLINE"] = "1"
 
 
@@ -288,7 +287,8 @@ def _check_cache(folder: Path) -> None:
 def _cached(source: ModelSource, folder: Path) -> ModelSource:
     from stt_ru.cache import CachedRecognizer
 
-    return replace(source, load=lambda: CachedRecognizer(source.load(), folder))
+    place = folder.absolute()  # a recogniser may change the current folder
+    return replace(source, load=lambda: CachedRecognizer(source.load(), place))
 
 
 def _run(
@@ -302,11 +302,14 @@ def _run(
     from stt_ru.evaluation import evaluate_models
 
     reports: list[ModelReport] = []
+    here = Path.cwd()
     try:
         # Stdout is the table's: what a recogniser of the user's prints goes where messages go.
-        with progress_view(quiet=quiet) as progress, redirect_stdout(sys.stderr):
+        # The user's relative paths are of the current folder, which it may leave.
+        with chdir(here), progress_view(quiet=quiet) as progress, redirect_stdout(sys.stderr):
             for report in evaluate_models(sources, samples, variants=variants, progress=progress):
                 reports.append(report)
+                os.chdir(here)
     except Interrupted as interruption:
         return reports, interruption
     return reports, None

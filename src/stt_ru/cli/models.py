@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -33,7 +35,8 @@ class ModelRequest:
     @property
     def is_factory(self) -> bool:
         """Whether a recogniser of the user's own is meant, as in ``my_model.py:make``."""
-        return self.folder is None and ":" in self.name
+        module, _, function = self.name.rpartition(":")
+        return self.folder is None and bool(module) and function.isidentifier()
 
 
 def parse_models(values: Sequence[str], model_dir: Path | None) -> list[ModelRequest]:
@@ -47,7 +50,9 @@ def parse_models(values: Sequence[str], model_dir: Path | None) -> list[ModelReq
         name, equals, folder = value.partition("=")
         if not name.strip() or (equals and not folder.strip()):
             raise UsageError(f"-m «{value}»: нужно ИМЯ, ИМЯ=КАТАЛОГ или МОДУЛЬ:ФУНКЦИЯ")
-        requests[ModelRequest(name.strip(), Path(folder) if equals else None)] = None
+        request = ModelRequest(name.strip(), Path(folder) if equals else None)
+        _check_request(request, f"-m {value}")
+        requests[request] = None
     if model_dir is None:
         return list(requests)
     if len(requests) > 1:
@@ -57,7 +62,40 @@ def parse_models(values: Sequence[str], model_dir: Path | None) -> list[ModelReq
     (request,) = requests
     if request.folder is not None:
         raise UsageError(f"каталог модели {request.name} указан дважды: в -m и в --model-dir")
+    _check_request(ModelRequest(request.name, model_dir), f"--model-dir {model_dir}")
     return [ModelRequest(request.name, model_dir)]
+
+
+_LOOKS_LIKE_A_PATH: Final = re.compile(r"[A-Za-z]:[\\/].*|[./~\\].*")
+
+
+def _check_request(request: ModelRequest, option: str) -> None:
+    """Refuse what can only be a slip of the pen.
+
+    Raises:
+        UsageError: Beginning with ``option``.
+    """
+    name, folder = request.name, request.folder
+    if folder is not None:
+        if not folder.exists():
+            raise UsageError(f"{option}: нет каталога {folder} с файлами модели {name}")
+        if not folder.is_dir():
+            raise UsageError(
+                f"{option}: {folder} – не каталог; укажите каталог с файлами модели {name}"
+            )
+    elif request.is_factory:
+        return
+    elif name.endswith(".py"):
+        raise UsageError(
+            f"{option}: назовите и функцию, которая делает распознаватель: -m {name}:ФУНКЦИЯ"
+        )
+    elif _LOOKS_LIKE_A_PATH.fullmatch(name):
+        raise UsageError(
+            f"{option}: похоже на каталог; назовите и вид модели: -m ИМЯ=КАТАЛОГ, например "
+            f"-m gigaam-v3-ctc={name}"
+        )
+    elif ":" in name:
+        raise UsageError(f"{option}: после «:» нужно имя функции, как в -m МОДУЛЬ:ФУНКЦИЯ")
 
 
 def labels(requests: Sequence[ModelRequest]) -> list[str]:
@@ -83,12 +121,8 @@ def user_factory(name: str) -> Callable[[], Any]:
     """
     module_name, _, function_name = name.rpartition(":")
     try:
-        if module_name.endswith(".py"):
-            module = _module_from_file(Path(module_name))
-        else:
-            if "" not in sys.path:
-                sys.path.insert(0, "")  # the current folder, as ``python -m`` has it
-            module = importlib.import_module(module_name)
+        with chdir("."):  # the module may change the current folder
+            module = _module(module_name)
     except UsageError:
         raise
     except (Exception, SystemExit) as error:
@@ -100,6 +134,14 @@ def user_factory(name: str) -> Callable[[], Any]:
         raise UsageError(f"-m {name}: в модуле {module_name} нет функции {function_name}")
     made: Callable[[], Any] = factory
     return made
+
+
+def _module(name: str) -> Any:
+    if name.endswith(".py"):
+        return _module_from_file(Path(name))
+    if "" not in sys.path:
+        sys.path.insert(0, "")  # the current folder, as ``python -m`` has it
+    return importlib.import_module(name)
 
 
 def _module_from_file(path: Path) -> Any:

@@ -48,7 +48,23 @@ def argument(metavar: str, help: str) -> Any:
 
 def model_option(help: str) -> Any:
     """``-m``; what may follow is the command's own."""
-    return option("-m", "--model", metavar="ИМЯ[=КАТАЛОГ]", panel=MODEL, help=help)
+    return option(
+        "-m",
+        "--model",
+        metavar="ИМЯ[=КАТАЛОГ]",
+        panel=MODEL,
+        help=help,
+        autocompletion=_model_names,
+    )
+
+
+def _model_names(incomplete: str) -> list[str]:
+    """Names for the Tab key."""
+    from stt_ru.onnx_models import known_models
+    from stt_ru.streaming.sources import STREAMING_ENGINES
+
+    names = (*known_models(), *STREAMING_ENGINES)
+    return [name for name in names if name.startswith(incomplete)]
 
 
 # The model

@@ -99,8 +99,8 @@ class _BarView(_NoView):
             self._task = self._bar.add_task(progress.model, total=None, state="")
         self._bar.update(
             self._task,
-            total=progress.recordings,
-            completed=progress.recordings_done,
+            total=1.0,
+            completed=progress.share,
             state=describe(progress),
         )
 
@@ -134,9 +134,9 @@ def describe(progress: Progress) -> str:
         parts.append(f"WER {percent(progress.words.rate)} %")
     if progress.finished:
         parts.append(f"за {clock(progress.wall_s)}")
-    elif progress.recordings_done:
-        left = progress.recordings - progress.recordings_done
-        parts.append(f"осталось {clock(progress.wall_s / progress.recordings_done * left)}")
+    elif progress.share:
+        left_s = progress.wall_s / progress.share * (1 - progress.share)
+        parts.append(f"осталось {clock(left_s)}")
     return ", ".join(parts)
 
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from io import StringIO
 from typing import Any, Final
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+
+from stt_ru.cli.streams import print_answer, print_message
 
 _HELP_OF_ITS_OWN: Final = {  # options that typer adds itself
     "--help": "Показать эту справку и выйти.",
@@ -65,11 +69,36 @@ def _write_parameters(command: Any, ctx: Any, formatter: Any) -> None:
         if parameter.param_type_name == "argument":
             names, title = parameter.metavar, "Аргументы"
             text = text.removesuffix("[required]").rstrip()
+        text = text.replace("[required]", "(обязательно)")
         option = next((name for name in _HELP_OF_ITS_OWN if name in names), "")
         sections.setdefault(title, []).append((names, _HELP_OF_ITS_OWN.get(option, text)))
     for title, rows in sections.items():
         with formatter.section(title):
             formatter.write_dl(rows)
+
+
+@contextmanager
+def completion_in_russian(arguments: Sequence[str]) -> Iterator[None]:
+    """Say in Russian what typer prints when it has installed the completion."""
+    if not any(argument.startswith("--install-completion") for argument in arguments):
+        yield
+        return
+    said = StringIO()
+    try:
+        with redirect_stdout(said):
+            yield
+    finally:
+        found = re.search(r"(\w+) completion installed in (.+)", said.getvalue())
+        if found:
+            print_answer(
+                f"Дополнение команд по Tab для {found[1]} записано в {found[2]}. Оно заработает в "
+                "новом окне терминала"
+            )
+        elif "not supported" in said.getvalue():
+            print_message(
+                "Ошибка: оболочка не распознана; дополнение команд есть для bash, zsh, fish и "
+                "PowerShell"
+            )
 
 
 def in_russian(error: typer.TyperException) -> str:
