@@ -275,7 +275,7 @@ def test_an_mp3_named_wav_is_read(tmp_path: Path) -> None:
 def test_reading_an_mp3_in_pieces_prints_nothing(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("stt_ru.audio.READ_VALUES", 2_048)
+    monkeypatch.setattr("stt_ru.audio.sndfile.READ_VALUES", 2_048)
     frames = tone(seconds=5.0, level=0.3) + speechlike() / 2  # the encoder borrows bits
     path = write(tmp_path / "a.mp3", frames, 16_000, "MPEG_LAYER_III", "MP3")
 
