@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from stt_ru.equivalence import (
     FILLERS,
+    MOST_BRANCHES,
     Edge,
     Glossary,
     Match,
@@ -21,9 +22,11 @@ from stt_ru.equivalence import (
 )
 from stt_ru.errors import UsageError
 from stt_ru.figures import Words, _split_any, split_words, word_spans
+from stt_ru.lattice import score_reference
 from stt_ru.normalize import normalize
 from stt_ru.numerals import _ALONE, PARTS, numerals
 from stt_ru.scoring import ErrorCounts, count_edits
+from stt_ru.variants import ANYTHING, Marked, read_reference
 
 NUMBERS = Rules(numbers=True)
 PHONE = "восемь восемьсот пятьсот пятьдесят пять тридцать пять тридцать пять"
@@ -334,3 +337,72 @@ def test_every_numeral_begins_with_a_word_that_is_known_to(words: list[str]) -> 
         if "5" not in words[start:end]
     }
     assert starts <= {span.start for span in word_spans(text)}
+
+
+def with_variants(reference: str, heard: str, *asked: Rules) -> list[ErrorCounts]:
+    marked = read_reference(reference)
+    score, chosen = score_reference(marked, normalize(heard))
+    plain = ErrorCounts(score.words.errors, score.words.length)
+    return count_each(reference, heard, asked, plain, chosen=chosen)
+
+
+@pytest.mark.parametrize(
+    ("reference", "heard", "errors", "length"),
+    [
+        pytest.param("{шесть|пятнадцать} лет", "15 лет", 0, 2, id="another branch by the rule"),
+        pytest.param("{ну} пятнадцать <*>", "15 и ещё 3", 0, 1, id="anything behind"),
+        pytest.param("<*> пятнадцать", "ещё 3 и 15", 0, 1, id="anything before"),
+        pytest.param("{да|нет}", "пять", 1, 1, id="nothing to do with numbers"),
+        pytest.param("двадцать {один|два}", "22", 0, 2, id="a number over the edge of a choice"),
+        pytest.param("двадцать <*> два", "22", 2, 2, id="no number over anything"),
+        pytest.param("<*>", "15", 0, 0, id="only anything"),
+    ],
+)
+def test_the_branch_is_chosen_anew_under_a_rule(
+    reference: str, heard: str, errors: int, length: int
+) -> None:
+    assert with_variants(reference, heard, NUMBERS) == [ErrorCounts(errors, length)]
+
+
+def test_matches_are_those_of_the_branch_that_was_taken() -> None:
+    def found(reference: str, heard: str) -> list[Match]:
+        chosen = score_reference(read_reference(reference), normalize(heard))[1]
+        return find_matches(reference, heard, NUMBERS, chosen=chosen)
+
+    assert found("{шесть|пятнадцать} лет", "15 лет") == [Match("numbers", "пятнадцать", "15")]
+    assert found("<*> пять <*> шесть", "2 и 5 или 7 или 6") == [
+        Match("numbers", "пять", "5"),
+        Match("numbers", "шесть", "6"),
+    ]
+
+
+MARKED = st.lists(
+    st.sampled_from(
+        ("двадцать", "{пять|шесть}", "{25|двадцать шесть}", "{ну}", ANYTHING, "{не льзя|5}", "5")
+    ),
+    min_size=1,
+    max_size=4,
+).map(" ".join)
+HEARD = st.lists(
+    st.sampled_from(("двадцать", "пять", "25", "26", "5", "ну", "нельзя")), max_size=5
+).map(" ".join)
+
+
+@given(MARKED, HEARD)
+def test_the_branch_under_a_rule_is_the_best_of_all(reference: str, heard: str) -> None:
+    marked = read_reference(reference)
+    if not isinstance(marked, Marked) or marked.branches > MOST_BRANCHES:
+        return
+    rules = Rules(numbers=True, compounds=True)
+    (counts,) = with_variants(reference, heard, rules)
+    plain = score_reference(marked, normalize(heard))[0].words
+    assert counts.errors <= plain.errors
+    if ANYTHING not in reference:
+        texts = marked.texts(MOST_BRANCHES)
+        assert counts.errors == min(count_errors(text, heard, rules).errors for text in texts)
+
+
+def test_of_too_many_branches_the_one_that_was_said_is_taken() -> None:
+    reference = "{шесть|пятнадцать} " + "{ну} " * 4
+    assert with_variants(reference, "15", NUMBERS) == [ErrorCounts(1, 1)]
+    assert with_variants("{шесть|пятнадцать} {ну}", "15", NUMBERS) == [ErrorCounts(0, 1)]

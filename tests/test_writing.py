@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stt_ru.lattice import score_branch
 from stt_ru.normalize import normalize
 from stt_ru.report.written import writing_lines
 from stt_ru.results import FileResult, ModelReport
@@ -32,6 +35,22 @@ def test_marks_by_hand() -> None:
     assert (found.marks[","].f1, found.marks["?"].f1) == (0.5, 1.0)
     assert (found.case_errors, found.case_words) == (1, 4)
     assert found.case_rate == 0.25
+
+
+def test_marks_and_case_are_those_of_the_branch_that_was_said() -> None:
+    row = FileResult(
+        audio="a",
+        reference="{Ну,} Да <*>, {тысяча|1000} рублей.",
+        chosen="Да <*>, 1000 рублей.",
+        hypothesis="да, и ещё, 1000 рублей.",
+        score=score_branch("Да <*>, 1000 рублей.", "да и еще 1000 рублей"),
+    )
+    found = writing(ModelReport(model="m", label="m", rows=1, results=[row]))
+    assert found.marks[","] == MarkCounts(right=1)
+    assert found.marks["."] == MarkCounts(right=1)
+    row = replace(row, hypothesis="Да, и ещё 1000 Рублей.")
+    found = writing(ModelReport(model="m", label="m", rows=1, results=[row]))
+    assert (found.case_errors, found.case_words) == (1, 2)
 
 
 @pytest.mark.parametrize(

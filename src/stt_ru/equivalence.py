@@ -19,6 +19,7 @@ from stt_ru.figures import Span, Words, figure_spans, spelt_digits, split_words,
 from stt_ru.manifest.files import LINE_END, read_text
 from stt_ru.normalize import has_digits, normalize
 from stt_ru.scoring import ErrorCounts, count_edits
+from stt_ru.variants import ANYTHING, Marked, read_reference, split_at_anything
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -36,6 +37,8 @@ FILLERS: Final = frozenset(
 LONGEST_JOINED: Final = 3  # words that one compound word may be split into
 MOST_CELLS: Final = 25_000_000
 """Reference words times hypothesis words up to which it is kept which words were matched."""
+MOST_BRANCHES: Final = 16
+"""Branches of a reference up to which each is tried under the rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +133,12 @@ def count_errors(reference: str, hypothesis: str, rules: Rules) -> ErrorCounts:
 
 
 def count_each(
-    reference: str, hypothesis: str, asked: Sequence[Rules], plain: ErrorCounts
+    reference: str,
+    hypothesis: str,
+    asked: Sequence[Rules],
+    plain: ErrorCounts,
+    *,
+    chosen: str | None = None,
 ) -> list[ErrorCounts]:
     """What `count_errors` finds under each of several rules, in a fraction of the time.
 
@@ -142,11 +150,26 @@ def count_each(
         hypothesis: As in `count_errors`.
         asked: The rules.
         plain: The word errors of the pair without any rule.
+        chosen: The branch of a reference with variants that has these errors; under each rule the
+            branch with the fewest errors is taken, this one where there are more than
+            `MOST_BRANCHES`. None when the reference has no variants.
     """
     if not plain.errors and not any(rules.fillers for rules in asked):
         return [plain] * len(asked)
-    true, heard = split_words(reference), split_words(hypothesis)
-    pairs = {frozenset[str](): _Pair(true, heard, plain.errors)}
+    heard = split_words(hypothesis)
+    if chosen is None:
+        return _count_each(split_words(reference), heard, asked, plain.errors)
+    branches = [
+        _count_each(_branch_words(branch), heard, asked, None if number else plain.errors)
+        for number, branch in enumerate(_branches(reference, chosen))
+    ]
+    return [min(counts, key=lambda one: one.errors) for counts in zip(*branches, strict=True)]
+
+
+def _count_each(
+    true: Words, heard: Words, asked: Sequence[Rules], plain_errors: int | None
+) -> list[ErrorCounts]:
+    pairs = {frozenset[str](): _Pair(true, heard, plain_errors)}
     counts = []
     for rules in asked:
         fillers = rules.fillers
@@ -155,16 +178,53 @@ def count_each(
         if fillers not in pairs:
             pairs[fillers] = _Pair(_without(true, fillers), _without(heard, fillers))
         pair = pairs[fillers]
-        counts.append(ErrorCounts(pair.errors(pair.edges(rules)), len(pair.true.words)))
+        counts.append(ErrorCounts(pair.errors(pair.edges(rules)), pair.length))
     return counts
 
 
-def find_matches(reference: str, hypothesis: str, rules: Rules) -> list[Match]:
+def _branches(reference: str, chosen: str) -> list[str]:
+    """The branch that was said, then the others when they are not too many."""
+    marked = read_reference(reference)
+    if not isinstance(marked, Marked) or marked.branches > MOST_BRANCHES:
+        return [chosen]
+    return list(dict.fromkeys([chosen, *marked.texts(MOST_BRANCHES)]))
+
+
+def _branch_words(branch: str) -> Words:
+    """The words of a branch, `ANYTHING` among them."""
+    words: tuple[str, ...] = ()
+    gaps: tuple[str, ...] = ()
+    for number, stretch in enumerate(split_at_anything(branch)):
+        split = split_words(stretch)
+        words += (ANYTHING, *split.words) if number else split.words
+        gaps += split.gaps
+    return Words(words, gaps)
+
+
+def find_matches(
+    reference: str, hypothesis: str, rules: Rules, *, chosen: str | None = None
+) -> list[Match]:
     """What the alignment of `count_errors` took for equal, in its order.
 
     Empty for a pair of texts beyond `MOST_CELLS`.
+
+    Args:
+        reference: As in `count_errors`.
+        hypothesis: As in `count_errors`.
+        rules: As in `count_errors`.
+        chosen: As in `count_each`.
     """
-    pair = _Pair(_words(reference, rules), _words(hypothesis, rules))
+    heard = _words(hypothesis, rules)
+    if chosen is None:
+        return _find_matches(_Pair(_words(reference, rules), heard), rules)
+    pairs = [
+        _Pair(_without(_branch_words(branch), rules.fillers), heard)
+        for branch in _branches(reference, chosen)
+    ]
+    return _find_matches(min(pairs, key=lambda pair: pair.errors(pair.edges(rules))), rules)
+
+
+def _find_matches(pair: _Pair, rules: Rules) -> list[Match]:
     true, heard, edges = pair.true, pair.heard, pair.edges(rules)
     if not edges or len(true.words) * len(heard.words) > MOST_CELLS:
         return []
@@ -176,6 +236,11 @@ def find_matches(reference: str, hypothesis: str, rules: Rules) -> list[Match]:
     i, j = len(true.words), len(heard.words)
     while i or j:
         cost = table[i][j]
+        if i and true.words[i - 1] == ANYTHING:
+            while table[i - 1][j] != cost:
+                j -= 1
+            i -= 1
+            continue
         if i and j and true.words[i - 1] == heard.words[j - 1] and table[i - 1][j - 1] == cost:
             i, j = i - 1, j - 1
             continue
@@ -222,6 +287,11 @@ class _Pair:
         self._edges: dict[Hashable, tuple[Edge, ...]] = {}
         self._errors = {} if plain_errors is None else {tuple[Edge, ...](): plain_errors}
 
+    @property
+    def length(self) -> int:
+        """The denominator: the words of the reference."""
+        return len(self.true.words) - self.true.words.count(ANYTHING)
+
     def edges(self, rules: Rules) -> tuple[Edge, ...]:
         """The free steps that the rules allow; none between equal texts."""
         if self.true.words == self.heard.words:
@@ -246,7 +316,7 @@ class _Pair:
     def errors(self, edges: tuple[Edge, ...]) -> int:
         """Fewest errors with these free steps."""
         if edges not in self._errors:
-            if edges:
+            if edges or ANYTHING in self.true.words:
                 *_, last = _rows(self.true.words, self.heard.words, edges)
                 self._errors[edges] = int(last[-1])
             else:
@@ -259,10 +329,13 @@ def _rows(
 ) -> Iterator[NDArray[np.int32]]:
     """Rows of the table of Wagner and Fischer (1974), with the edges as free steps.
 
+    `ANYTHING` in the reference is a step over any words.
+
     Element j of row i: fewest errors between the first i and the first j words.
     """
     numbers: dict[Hashable, int] = {}
     true = [numbers.setdefault(word, len(numbers)) for word in reference]
+    anything = numbers.get(ANYTHING)
     heard = np.array(
         [numbers.setdefault(word, len(numbers)) for word in hypothesis], dtype=np.int32
     )
@@ -276,12 +349,15 @@ def _rows(
     yield recent[0]
     for i, word in enumerate(true, start=1):
         above = recent[-1]
-        row = above + np.int32(1)
-        np.minimum(row[1:], above[:-1] + (heard != word), out=row[1:])
-        for edge in by_end.get(i, ()):
-            row[edge.j_end] = min(row[edge.j_end], recent[edge.i - i][edge.j])
-        # An insertion a word: the least of all cells to the left, each plus its distance.
-        row = (np.minimum.accumulate(row - columns) + columns).astype(np.int32, copy=False)
+        if word == anything:
+            row = np.minimum.accumulate(above)
+        else:
+            row = above + np.int32(1)
+            np.minimum(row[1:], above[:-1] + (heard != word), out=row[1:])
+            for edge in by_end.get(i, ()):
+                row[edge.j_end] = min(row[edge.j_end], recent[edge.i - i][edge.j])
+            # An insertion a word: the least of all cells to the left, each plus its distance.
+            row = (np.minimum.accumulate(row - columns) + columns).astype(np.int32, copy=False)
         recent = [*recent[-longest + 1 :], row] if longest > 1 else [row]
         yield row
 

@@ -54,13 +54,10 @@ class Alternative:
     @classmethod
     def of(cls, text: str) -> Alternative:
         """The alternative that is written as ``text``: no choice stands in it."""
-        words: list[str] = []
-        start = 0
-        for match in _ANYTHING.finditer(text):
-            if match[1]:
-                words += [*normalize(text[start : match.start()]).split(), ANYTHING]
-                start = match.end()
-        words += normalize(text[start:]).split()
+        first, *others = split_at_anything(text)
+        words = normalize(first).split()
+        for stretch in others:
+            words += [ANYTHING, *normalize(stretch).split()]
         return cls(" ".join(text.split()), tuple(words))
 
 
@@ -102,6 +99,17 @@ class Marked:
         """The first ``most`` branches as written, in the order of what is written first."""
         chosen = islice(product(*self.places), most)
         return [branch_text(branch) for branch in chosen]
+
+
+def split_at_anything(text: str) -> list[str]:
+    """What stands between «<*>» and «<*>» in a text without choices, and before and after them."""
+    stretches = []
+    start = 0
+    for match in _ANYTHING.finditer(text):
+        if match[1]:
+            stretches.append(text[start : match.start()])
+            start = match.end()
+    return [*stretches, text[start:]]
 
 
 def branch_text(branch: Iterable[Alternative]) -> str:

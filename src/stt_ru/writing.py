@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from stt_ru.alignment import align
 from stt_ru.figures import split_words, visible
+from stt_ru.lattice import align_branch
+from stt_ru.variants import ANYTHING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -99,9 +101,8 @@ def writing(report: ModelReport) -> Writing:
     Args:
         report: The results; rows that failed take no part.
     """
-    texts = [
-        (row.reference, row.hypothesis or "") for row in report.results if row.score is not None
-    ]
+    rows = [row for row in report.results if row.score is not None]
+    texts = [(row.compared_text, row.hypothesis or "") for row in rows]
     sides = list(zip(*texts, strict=True))
     may_have_marks = all(any(map(_ANY_MARK.search, side)) for side in sides)
     may_have_case = all(any(text != text.lower() for text in side) for side in sides)
@@ -110,7 +111,7 @@ def writing(report: ModelReport) -> Writing:
     counts = {mark: [0, 0, 0] for mark in MARKS}
     case_errors = case_words = 0
     has_marks, has_case = [False, False], [False, False]
-    for text in texts:
+    for row, text in zip(rows, texts, strict=True):
         written = true, heard = _written(text[0]), _written(text[1])
         for side, one_text in enumerate(written):
             has_marks[side] = has_marks[side] or any(one_text.marks)
@@ -118,7 +119,14 @@ def writing(report: ModelReport) -> Writing:
                 word != word.lower() for word in one_text.raw or ()
             )
         i = j = 0
-        for one, two in align(true.words, heard.words):
+        if row.chosen is None:
+            pairs = align(true.words, heard.words)
+        else:
+            pairs = align_branch(row.chosen, " ".join(heard.words))
+        for one, two in pairs:
+            if one == ANYTHING:
+                j += 1
+                continue
             wanted = true.marks[i] if one is not None else _NO_MARKS
             found = heard.marks[j] if two is not None else _NO_MARKS
             for mark in wanted | found if wanted or found else ():

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 
 from stt_ru.equivalence import FILLERS, Glossary, Match, Rules
+from stt_ru.lattice import score_branch
 from stt_ru.normalize import normalize
 from stt_ru.report.json_report import json_report
 from stt_ru.report.spelling import (
@@ -32,6 +33,23 @@ def report(*pairs: tuple[str, str], label: str = "m") -> ModelReport:
 
 SALE = report(("Скидка пятьдесят процентов", "Скидка 50 %."), ("ну нельзя так", "не льзя так"))
 FAILED = FileResult(audio="x", reference="15", error="файл пуст")
+
+
+def test_a_row_of_which_anything_was_asked_is_not_one_without_speech() -> None:
+    rows = [
+        FileResult(
+            audio="a.wav",
+            reference=reference,
+            chosen=chosen,
+            hypothesis=text,
+            score=score_branch(chosen, text),
+        )
+        for reference, chosen, text in (("<*>", "<*>", "шум " * 20), ("{да}", "", ""))
+    ]
+    model = ModelReport(model="m", label="m", rows=2, results=rows)
+    found = spelling_of(model, Rules(numbers=True))
+    assert (found.without_speech, found.inserted, found.loops) == (1, 0, 0)
+    assert found.counts["numbers"] == ErrorCounts(0, 0)
 
 
 def test_wer_is_shown_as_it_is_and_under_each_rule() -> None:

@@ -245,13 +245,18 @@ def _segments(fields: _Fields) -> list[Segment]:
 def _chosen(fields: _Fields) -> str | None:
     chosen: str | None = fields.take("chosen", str, None)
     if chosen is not None:
-        try:
-            branch = read_reference(chosen)
-        except VariantsError as error:
-            raise UsageError(f"{fields.place}: chosen: {error}") from error
+        _marked(fields, "reference")
+        branch = _marked(fields, "chosen")
         if isinstance(branch, Marked) and branch.branches > 1:
             raise UsageError(f"{fields.place}: chosen: {_written(chosen)}: ветвь не одна")
     return chosen
+
+
+def _marked(fields: _Fields, name: str) -> str | Marked:
+    try:
+        return read_reference(fields.take(name, str))
+    except VariantsError as error:
+        raise UsageError(f"{fields.place}: {name}: {error}") from error
 
 
 def _score(fields: _Fields) -> Score:

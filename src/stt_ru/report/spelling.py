@@ -10,6 +10,7 @@ from stt_ru.normalize import normalize
 from stt_ru.report.notes import has_loop
 from stt_ru.report.table import percent
 from stt_ru.scoring import ErrorCounts, total_score
+from stt_ru.variants import has_anything
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -38,7 +39,7 @@ class Spelling:
     Attributes:
         counts: For each rule that was asked for, its errors and words; ``as_is`` are the reported
             ones.
-        without_speech: Rows with an empty reference that were recognised.
+        without_speech: Rows with an empty reference, or branch of it, that were recognised.
         inserted: Words the model wrote on these rows.
         loops: Rows in which a phrase stands ten times, and does not in the reference.
     """
@@ -71,18 +72,24 @@ def spelling_of(report: ModelReport, rules: Rules) -> Spelling:
         "as_is": ErrorCounts(plain.errors, plain.length),
         **dict(zip(asked, _totals(rows, list(asked.values())), strict=True)),
     }
-    silent = [row for row in rows if row.score is not None and not row.score.words.length]
+    silent = [row for row in rows if _is_without_speech(row)]
     return Spelling(
         counts=counts,
         without_speech=len(silent),
         inserted=sum(row.score.words.insertions for row in silent if row.score is not None),
         loops=sum(
             has_loop(normalize(row.hypothesis or "").split())
-            and not has_loop(normalize(row.reference).split())
+            and not has_loop(normalize(row.compared_text).split())
             for row in rows
             if row.score is not None and row.score.words.insertions
         ),
     )
+
+
+def _is_without_speech(row: FileResult) -> bool:
+    if row.score is None or row.score.words.length:
+        return False
+    return row.chosen is None or not has_anything(row.chosen)
 
 
 def _totals(rows: Iterable[FileResult], asked: Sequence[Rules]) -> list[ErrorCounts]:
@@ -90,7 +97,7 @@ def _totals(rows: Iterable[FileResult], asked: Sequence[Rules]) -> list[ErrorCou
     for row in rows:
         assert row.score is not None
         plain = ErrorCounts(row.score.words.errors, row.score.words.length)
-        counts = count_each(row.reference, row.hypothesis or "", asked, plain)
+        counts = count_each(row.reference, row.hypothesis or "", asked, plain, chosen=row.chosen)
         for number, count in enumerate(counts):
             errors[number] += count.errors
             words[number] += count.length
@@ -103,7 +110,7 @@ def decisions(report: ModelReport, rules: Rules) -> list[tuple[FileResult, Match
         (row, match)
         for row in report.results
         if row.score is not None and row.score.words.errors
-        for match in find_matches(row.reference, row.hypothesis or "", rules)
+        for match in find_matches(row.reference, row.hypothesis or "", rules, chosen=row.chosen)
     ]
 
 
