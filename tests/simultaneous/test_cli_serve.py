@@ -47,6 +47,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (TEXTS + " --host nowhere.invalid", "нет такого адреса"),
         (TEXTS + " --output eval.csv", "--output eval.csv"),
         (TEXTS + " --metrics-file broken.py", "ZeroDivisionError"),
+        (TEXTS + " --port 65536", "от 0 до 65535"),
         (TEXTS + " --idle-minutes 0", "больше 0"),
         (f"--source {FIXTURES / 'source.txt'} --target eval.csv --port x", "--port"),
     ],

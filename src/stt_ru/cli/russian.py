@@ -169,16 +169,17 @@ def number(
     return parse
 
 
-def whole_number(least: int) -> Callable[[str], int]:
-    """A parser for an option: a whole number, not less than ``least``."""
+def whole_number(least: int, most: int | None = None) -> Callable[[str], int]:
+    """A parser for an option: a whole number from ``least`` to ``most``."""
+    wanted = f"не меньше {least}" if most is None else f"от {least} до {most}"
 
     def parse(text: str) -> int:
         try:
             value = int(str(text))
         except ValueError:
             value = least - 1
-        if value < least:
-            raise typer.BadParameter(f"«{text}» – не то, нужно целое число не меньше {least}")
+        if value < least or (most is not None and value > most):
+            raise typer.BadParameter(f"«{text}» – не то, нужно целое число {wanted}")
         return value
 
     return parse

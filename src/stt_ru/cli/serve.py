@@ -54,7 +54,7 @@ def serve(
             "--port",
             metavar="ПОРТ",
             panel=_SERVER,
-            parser=whole_number(0),
+            parser=whole_number(0, 65535),
             help=f"Порт, 0 – любой свободный (по умолчанию {PORT}).",
         ),
     ] = PORT,

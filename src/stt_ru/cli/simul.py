@@ -210,7 +210,7 @@ def simul(
             "--remote-port",
             metavar="ПОРТ",
             panel=_REMOTE,
-            parser=whole_number(1),
+            parser=whole_number(1, 65535),
             help=f"Порт сервера (по умолчанию {REMOTE_PORT}, если указан адрес).",
         ),
     ] = None,
