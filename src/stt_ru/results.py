@@ -237,6 +237,11 @@ class ModelReport:
         return self.rows
 
     @property
+    def has_branches(self) -> bool:
+        """Whether a row was compared with a branch of its reference."""
+        return any(result.chosen is not None for result in self.results)
+
+    @property
     def failed(self) -> int:
         """Rows that were not recognised; all of them when the model did not load."""
         if self.error is not None:

@@ -17,6 +17,39 @@ def test_an_evaluation_is_scored_again_with_corrected_references(place: Place) -
     assert again["models"][0]["results"][0]["substitutions"] == 1
 
 
+def test_variants_are_read_when_asked_and_again_from_the_report(place: Place) -> None:
+    marked = "audio;text\na.wav;{Мама|Папа} мыл{а|} {раму|окно} {ну}\nb.wav;<*>\n"
+    (place.folder / "eval.csv").write_text(marked, encoding="utf-8")
+    done = place.run("evaluate", "eval.csv", "-m", "fakes.py:good", "--variants", "-o", "r.json")
+    assert done.stdout.splitlines()[1].split()[1:3] == ["0.0", "0.0"]
+    report = json.loads((place.folder / "r.json").read_text(encoding="utf-8"))["models"][0]
+    assert [row["chosen"] for row in report["results"]] == ["Мама мыла раму", "<*>"]
+    assert [row["words"] for row in report["results"]] == [3, 0]
+    assert "|variants:1|" in report["signature"]
+    again = place.run("score", "r.json", "-o", "again.json")
+    assert again.stdout.splitlines()[1].split()[1:3] == ["0.0", "0.0"]
+    assert json.loads((place.folder / "again.json").read_text(encoding="utf-8"))["models"][0][
+        "results"
+    ][0]["chosen"] == ("Мама мыла раму")
+    place.run("report", "r.json", "-o", "page.html")
+    page = (place.folder / "page.html").read_text(encoding="utf-8")
+    assert '"branch":"Мама мыла раму"' in page
+    done = place.run("evaluate", "eval.csv", "-m", "fakes.py:good", "-o", "plain.json", code=2)
+    assert "eval.csv:3: в тексте «<*>» нет ни букв, ни цифр: «<*>» и варианты" in done.stderr
+    plain = marked.replace("<*>", "Да <*>")
+    (place.folder / "eval.csv").write_text(plain, encoding="utf-8")
+    done = place.run("evaluate", "eval.csv", "-m", "fakes.py:good", "-o", "plain.json")
+    assert (
+        "Внимание: eval.csv:2: в тексте «{Мама|Папа} мыл{а|} {раму|окно} {ну}» есть" in done.stderr
+    )
+    done = place.run("compare", "plain.json", "r.json", code=2)
+    assert "варианты в эталонах (variants: нет и 1)" in done.stderr
+    (place.folder / "eval.csv").write_text(marked.replace("а|}", "а|"), encoding="utf-8")
+    done = place.run("evaluate", "eval.csv", "-m", "fakes.py:good", "--variants", code=2)
+    assert done.stderr.startswith("Ошибка: eval.csv:2: скобка открыта и не закрыта: «{")
+    assert done.stdout == ""
+
+
 def test_a_missing_text_is_exit_1_and_a_wrong_file_exit_2(place: Place) -> None:
     (place.folder / "refs.trn").write_text("да (1)\nнет (2)\n", encoding="utf-8")
     (place.folder / "hyps.trn").write_text("да (1)\n", encoding="utf-8")

@@ -13,7 +13,7 @@ from stt_ru.errors import MissingExtraError, ReportError
 from stt_ru.report import xlsx_report
 from stt_ru.report.content import render
 from stt_ru.report.files import write_report
-from tests.report.test_html_report import TWO, content, model, row
+from tests.report.test_html_report import TWO, VARIANTS, content, model, row
 from tests.report.test_json_report import NOT_LOADED, REPORT
 
 openpyxl = pytest.importorskip("openpyxl")
@@ -57,6 +57,12 @@ def test_every_question_has_its_sheet(tmp_path: Path) -> None:
     assert [one["запись"] for one in rows] == ["a.wav", "b.wav", "b.wav", "a.wav"]
     assert (rows[0]["WER"], rows[0]["длительность, с"], rows[0]["кто"]) == (1 / 3, 2.0, "А")
     assert rows[3]["почему нет"] == "файл пуст"
+
+
+def test_the_branch_that_was_said_has_a_column_where_there_are_variants(tmp_path: Path) -> None:
+    rows = table(book(tmp_path, *VARIANTS), "Записи")
+    assert [one["сравнено с"] for one in rows] == ["да 15 <*>", "ну да пятнадцать <*>"]
+    assert "сравнено с" not in table(book(tmp_path, *TWO), "Записи")[0]
 
 
 def test_models_are_compared(tmp_path: Path) -> None:

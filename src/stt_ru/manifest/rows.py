@@ -105,6 +105,8 @@ def text_fault(text: str, *, allow_empty: bool, variants: bool) -> str | None:
     if not is_empty or allow_empty:
         return None
     what = f"в тексте {quoted(text)} нет ни букв, ни цифр" if text.strip() else "текст пуст"
+    if not variants and looks_marked(text):
+        return f"{what}: «<*>» и варианты в скобках читают evaluate и score с --variants"
     return f"{what}: впишите, что сказано; если речи в записи нет, добавьте --allow-empty"
 
 

@@ -40,7 +40,6 @@ def to_pandas(report: ModelReport) -> DataFrame:
         import pandas as pd
     except ImportError as error:
         raise MissingExtraError("to_pandas", "pandas") from error
-    has_variants = any(result.chosen is not None for result in report.results)
     rows = []
     for result in report.results:
         words = result.score.words if result.score else None
@@ -48,7 +47,7 @@ def to_pandas(report: ModelReport) -> DataFrame:
             "audio": result.audio,
             "channel": result.channel,
             "reference": result.reference,
-            **({"chosen": result.chosen} if has_variants else {}),
+            **({"chosen": result.chosen} if report.has_branches else {}),
             "hypothesis": result.hypothesis,
             "words": words and words.length,
             "substitutions": words and words.substitutions,

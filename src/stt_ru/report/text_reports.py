@@ -134,8 +134,7 @@ def csv_report(reports: Sequence[ModelReport]) -> Iterator[str]:
     extra = dict.fromkeys(
         name for report in reports for result in report.results for name in result.extra
     )
-    has_variants = any(result.chosen is not None for report in reports for result in report.results)
-    chosen = ["chosen"] if has_variants else []
+    chosen = ["chosen"] if any(report.has_branches for report in reports) else []
     taken = {*CSV_COLUMNS, *chosen}
     titles = [f"extra.{name}" if name in taken else name for name in extra]
     yield _csv_line([*CSV_COLUMNS, *chosen, *titles])

@@ -154,7 +154,11 @@ def _sheets(content: ReportContent) -> Iterator[tuple[str, Sequence[Column], Row
         ("Знаки", _MARKS, _marks(content)),
         (
             "Записи",
-            [*_ROWS, *map(_plain, _extra_names(content.reports))],
+            [
+                *_ROWS,
+                *_branch_columns(content.reports),
+                *map(_plain, _extra_names(content.reports)),
+            ],
             _rows(content.reports),
         ),
     ]
@@ -341,14 +345,23 @@ _ROWS: Final = (
 )  # fmt: skip
 
 
+def _branch_columns(reports: Iterable[ModelReport]) -> list[Column]:
+    return [_long("сравнено с")] if any(report.has_branches for report in reports) else []
+
+
 def _rows(reports: Sequence[ModelReport]) -> Iterator[Sequence[object]]:
     extra = _extra_names(reports)
+    has_branches = bool(_branch_columns(reports))
     for report in reports:
         for result in report.results:
-            yield _row(report.label, result, extra)
+            yield (
+                *_row(report.label, result),
+                *((result.chosen,) if has_branches else ()),
+                *(result.extra.get(name) for name in extra),
+            )
 
 
-def _row(label: str, result: FileResult, extra: Sequence[str]) -> Sequence[object]:
+def _row(label: str, result: FileResult) -> Sequence[object]:
     words = result.score.words if result.score else None
     return (
         label,
@@ -366,5 +379,4 @@ def _row(label: str, result: FileResult, extra: Sequence[str]) -> Sequence[objec
         result.seconds,
         result.from_cache,
         result.error,
-        *(result.extra.get(name) for name in extra),
     )
