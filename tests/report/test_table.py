@@ -3,7 +3,7 @@ from __future__ import annotations
 from stt_ru.report.table import format_table
 from stt_ru.results import FileResult, ModelReport
 from stt_ru.scoring import score_texts
-from stt_ru.statistics import Interval, Uncertainty
+from stt_ru.statistics import Interval, Uncertainty, uncertainty
 
 
 def report(label: str, *texts: tuple[str, str], audio_s: float = 49.8) -> ModelReport:
@@ -16,30 +16,35 @@ def report(label: str, *texts: tuple[str, str], audio_s: float = 49.8) -> ModelR
     )
 
 
-def test_the_table_is_that_of_the_design_with_the_interval_at_its_end() -> None:
+def test_the_table_is_that_of_the_design() -> None:
     reports = [
         report("gigaam-v3-e2e-rnnt", ("да", "да"), ("нет", "нет")),
         report("gigaam-v3-rnnt", ("да", "да"), ("нет", "нет"), audio_s=52.4),
     ]
     assert format_table(reports) == (
-        "Модель              WER, %  CER, %  Скорость  Записей  Ошибок  95 %\n"
-        "gigaam-v3-e2e-rnnt     0.0     0.0     49.8x        2       0     –\n"
-        "gigaam-v3-rnnt         0.0     0.0     52.4x        2       0     –"
+        "Модель              WER, %  CER, %  Скорость  Записей  Ошибок\n"
+        "gigaam-v3-e2e-rnnt     0.0     0.0     49.8x        2       0\n"
+        "gigaam-v3-rnnt         0.0     0.0     52.4x        2       0"
     )
 
 
-def test_the_interval_is_that_of_wer_over_recordings() -> None:
+def test_an_interval_that_was_drawn_stands_at_the_end() -> None:
     six = [("да нет", "да"), ("нет да", "нет да")] * 3
-    assert format_table([report("m", *six)]).splitlines()[1].split()[-1] == "–"  # one recording
+    one = report("m", *six)  # one recording
+    assert format_table([one], uncertainties=[uncertainty(one)]).splitlines()[1].endswith("     –")
     results = [
         FileResult(audio=str(n), reference=one, hypothesis=two, score=score_texts(one, two))
         for n, (one, two) in enumerate(six)
     ]
     several = ModelReport(model="m", label="m", rows=6, results=results)
-    low, high = format_table([several]).splitlines()[1].split()[-1].split("–")
+    drawn = format_table([several], uncertainties=[uncertainty(several)])
+    low, high = drawn.splitlines()[1].split()[-1].split("–")
     assert float(low) < 25.0 < float(high)
     given = Uncertainty(blocks=6, wer=Interval(0.123, 0.456), cer=None)
-    assert format_table([several], uncertainties=[given]).endswith("  12.3–45.6")
+    head, line = format_table([several], uncertainties=[given]).splitlines()
+    assert (head[-6:], line[-11:]) == ("  95 %", "  12.3–45.6")
+    not_loaded = ModelReport(model="m", label="m", rows=7, error="нет каталога")
+    assert format_table([not_loaded], uncertainties=[None]).endswith("   7     -")
 
 
 def test_figures_that_do_not_exist_are_dashes_never_zeros() -> None:
@@ -50,10 +55,10 @@ def test_figures_that_do_not_exist_are_dashes_never_zeros() -> None:
         ModelReport(model="f", label="f", rows=1, results=[failed], wall_s=1.0),
     ]
     assert format_table(reports) == (
-        "Модель            WER, %  CER, %  Скорость  Записей  Ошибок  95 %\n"
-        "м                      –       –         –        1       0     –\n"
-        "m (не загружена)       -       -         -        7       7     -\n"
-        "f                      –       –         –        1       1     –"
+        "Модель            WER, %  CER, %  Скорость  Записей  Ошибок\n"
+        "м                      –       –         –        1       0\n"
+        "m (не загружена)       -       -         -        7       7\n"
+        "f                      –       –         –        1       1"
     )
 
 

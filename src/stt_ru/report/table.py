@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from stt_ru.statistics import Interval, Uncertainty, uncertainty
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from stt_ru.results import ModelReport
+    from stt_ru.statistics import Interval, Uncertainty
 
 COLUMNS: Final = ("Модель", "WER, %", "CER, %", "Скорость", "Записей", "Ошибок", "95 %")
 
@@ -29,12 +28,13 @@ def format_table(
 
     Args:
         reports: The models.
-        uncertainties: Their intervals, one a report; None to draw them now, over recordings.
+        uncertainties: Their intervals, one a report, of `stt_ru.statistics.uncertainty`: the column
+            «95 %»; None for a table without it, since they are drawn from thousands of resamples.
     """
-    if uncertainties is None:
-        uncertainties = [uncertainty(report) for report in reports]
-    lines = [COLUMNS, *map(cells, reports, uncertainties)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(COLUMNS))]
+    shown = len(COLUMNS) if uncertainties is not None else len(COLUMNS) - 1
+    given = uncertainties if uncertainties is not None else [None] * len(reports)
+    lines = [COLUMNS[:shown], *(cells(*pair)[:shown] for pair in zip(reports, given, strict=True))]
+    widths = [max(len(line[column]) for line in lines) for column in range(shown)]
     return "\n".join(
         "  ".join([line[0].ljust(widths[0]), *(map(str.rjust, line[1:], widths[1:]))]).rstrip()
         for line in lines
