@@ -75,18 +75,23 @@ def scatter_chart(
         f'<text class="dimtext" x="{_WIDTH}" y="{height - 2}" text-anchor="end">{escape(x_title)}'
         "</text>"
     )
+    dots = []
     for x_value, y_value, name in points:
         x = left + (_WIDTH - left - 12) * x_value / right
         y = (height - bottom) - (height - bottom - 10) * y_value / top
-        mark = f'<circle class="mark" cx="{x:.1f}" cy="{y:.1f}" r="{2 if small else 5}"'
         if small:
-            parts.append(f'{mark} fill-opacity="0.35" stroke="none"/>')
+            dots.append(f"M{x:.1f} {y:.1f}h0")
             continue
         anchor = "end" if x > _WIDTH / 2 else "start"
-        parts.append(f"{mark}/>")
+        parts.append(f'<circle class="mark" cx="{x:.1f}" cy="{y:.1f}" r="5"/>')
         parts.append(
             f'<text x="{x + (-9 if anchor == "end" else 9):.1f}" y="{y - 7:.1f}" '
             f'text-anchor="{anchor}">{_short(name)}</text>'
+        )
+    if dots:  # one line of points: thousands of circles would slow the page down
+        parts.append(
+            f'<path class="mark" d="{"".join(dots)}" stroke-width="4" stroke-linecap="round" '
+            'stroke-opacity="0.35" fill="none"/>'
         )
     return _svg(height, title, parts)
 
