@@ -116,6 +116,57 @@ def test_textgrid(tmp_path: Path, encoding: str) -> None:
         read_textgrid(file)
 
 
+SHORT_TEXTGRID = """File type = "ooTextFile"
+Object class = "TextGrid"
+
+0
+2
+<exists>
+2
+"TextTier"
+"события"
+0
+2
+1
+0.5
+"щелчок 7"
+"IntervalTier"
+"words"
+0
+2
+2
+0
+0.3
+""
+0.3
+0.9
+"раз"
+"""
+
+
+def test_a_short_textgrid_is_read_as_a_long_one(tmp_path: Path) -> None:
+    file = tmp_path / "a.TextGrid"
+    file.write_text(SHORT_TEXTGRID, encoding="utf-8")
+    (word,) = read_textgrid(file)
+    assert (word.word, word.start_s, word.end_s) == ("раз", 0.3, 0.9)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("", id="nothing"),
+        pytest.param("раз два три", id="another file"),
+        pytest.param(SHORT_TEXTGRID.replace("0.9", "конец"), id="no number"),
+        pytest.param(SHORT_TEXTGRID[:-8], id="cut"),
+    ],
+)
+def test_what_is_no_textgrid_is_refused(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "a.TextGrid"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError, match=r"a.TextGrid: это не текстовый TextGrid"):
+        read_textgrid(file)
+
+
 def test_saved_times_are_a_manifest(tmp_path: Path) -> None:
     audio = tmp_path / "calls" / "a.wav"
     audio.parent.mkdir()

@@ -17,7 +17,7 @@ from stt_ru.streaming.history import words_to_json
 from stt_ru.streaming.transcription import Transcription, timed_transcription
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from stt_ru.manifest import Sample
@@ -125,39 +125,65 @@ def read_ctm(path: Path) -> dict[str, list[WordTime]]:
 
 _TEXTGRID_TIERS: Final = ("words", "word", "слова")
 
+# Praat reads free-standing strings and numbers and ignores all else, as «item [1]:» and «xmin =»:
+# so its long and its short text format are one.
+_TEXTGRID_VALUE: Final = re.compile(
+    r'"(?P<text>(?:[^"]|"")*)"|(?<!\S)(?P<number>[-+]?\d\S*)(?!\S)|!.*'
+)
+
 
 def read_textgrid(path: Path) -> list[WordTime]:
-    """Words of a Praat TextGrid: its tier «words» («word», «слова»), or its only interval tier.
+    """Words of a Praat TextGrid, long or short: tier «words» («word», «слова»), or its only one.
 
     Raises:
-        UsageError: If there is no such tier, or the file cannot be read.
+        UsageError: If there is no such tier of intervals, or the file cannot be read.
     """
-    text = "\n".join(_lines(path))
-    tiers: dict[str, list[WordTime]] = {}
-    for block in re.split(r"(?m)^\s*item\s*\[\d+\]\s*:\s*$", text)[1:]:
-        kind = re.search(r'class\s*=\s*"([^"]*)"', block)
-        name = re.search(r'name\s*=\s*"((?:[^"]|"")*)"', block)
-        if kind is None or kind[1] != "IntervalTier" or name is None:
-            continue
-        intervals = re.findall(
-            r'xmin\s*=\s*(\S+)\s*\n\s*xmax\s*=\s*(\S+)\s*\n\s*text\s*=\s*"((?:[^"]|"")*)"', block
-        )
-        try:
-            tiers[name[1]] = [
-                WordTime(word.replace('""', '"').strip(), float(start), float(end))
-                for start, end, word in intervals
-                if word.strip()
-            ]
-        except ValueError as error:
-            raise UsageError(f"{path}: слой «{name[1]}»: {error}") from error
-    for name_ in _TEXTGRID_TIERS:
-        for tier in tiers:
-            if tier.lower() == name_:
-                return tiers[tier]
+    try:
+        tiers = _textgrid_tiers(_textgrid_values("\n".join(_lines(path))))
+    except (StopIteration, ValueError) as error:
+        raise UsageError(f"{path}: это не текстовый TextGrid, или он обрывается") from error
+    for wanted in _TEXTGRID_TIERS:
+        for name, words in tiers.items():
+            if name.lower() == wanted:
+                return words
     if len(tiers) == 1:
         return next(iter(tiers.values()))
     there = ", ".join(f"«{name}»" for name in tiers) or "ни одного"
     raise UsageError(f"{path}: нет слоя «words» с интервалами; есть {there}")
+
+
+def _textgrid_values(text: str) -> Iterator[str]:
+    for found in _TEXTGRID_VALUE.finditer(text):
+        if found["text"] is not None:
+            yield found["text"].replace('""', '"')
+        elif found["number"] is not None:
+            yield found["number"]
+
+
+def _textgrid_tiers(values: Iterator[str]) -> dict[str, list[WordTime]]:
+    """The tiers of intervals by their names.
+
+    Raises:
+        StopIteration, ValueError: If the values are not those of a TextGrid.
+    """
+    if (next(values), next(values)) != ("ooTextFile", "TextGrid"):
+        raise ValueError("another kind of file")
+    _, _, n_tiers = float(next(values)), float(next(values)), int(next(values))
+    tiers: dict[str, list[WordTime]] = {}
+    for _ in range(n_tiers):
+        kind, name = next(values), next(values)
+        _, _, size = float(next(values)), float(next(values)), int(next(values))
+        if kind != "IntervalTier":
+            for _ in range(2 * size):  # a time and a mark each
+                next(values)
+            continue
+        words = []
+        for _ in range(size):
+            start_s, end_s = float(next(values)), float(next(values))
+            if word := next(values).strip():
+                words.append(WordTime(word, start_s, end_s))
+        tiers[name] = words
+    return tiers
 
 
 def _lines(path: Path) -> list[str]:
