@@ -40,6 +40,7 @@ def plan(arguments: argparse.Namespace) -> Iterator[list[str]]:
     few = ["--speech-share", "0.1"]
     yield ["bench_memory.py", "tiny-ru", *manifest, "--workers", "auto"]
     yield ["bench_memory.py", gigaam, *vad, *manifest, *few, "--lengths", "60", "3600", "--rows"]
+    yield ["bench_memory.py", "tiny-ru", *manifest, "--lengths", "--workers", "8"]
     many = ["--lengths", "--rows", "8", "200", "--workers", "1", "8"]
     yield ["bench_memory.py", gigaam, *vad, *manifest, *many]
     yield ["bench_layouts.py", *of_gigaam, *vad, *manifest]
@@ -59,12 +60,12 @@ def main() -> None:
     options.add_argument("--gigaam", type=Path, default=ROOT / "build" / "gigaam-shape")
     options.add_argument("--whisper", type=Path, help="folder of whisper-base")
     options.add_argument("--output", type=Path, default=ROOT / "build" / "benchmarks.jsonl")
-    options.add_argument("--only", help="only scripts whose name has this")
+    options.add_argument("--only", help="only lines of the plan that have this")
     arguments = options.parse_args()
     folder = Path(__file__).resolve().parent
     failed = []
     for script, *words in plan(arguments):
-        if arguments.only and arguments.only not in script:
+        if arguments.only and arguments.only not in " ".join([script, *words]):
             continue
         started = time.perf_counter()
         command = [sys.executable, str(folder / script), *words]
