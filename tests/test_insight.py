@@ -122,6 +122,41 @@ def test_a_column_of_ids_or_of_one_value_is_no_slice() -> None:
     assert slice_groups(report(*rows)) == []
 
 
+@pytest.mark.parametrize(
+    ("values", "slices"),
+    [
+        pytest.param(
+            [f"{n},5" for n in range(-4, 36)],
+            ["до 6.5", "6.5–16.5", "16.5–26.5", "от 26.5"],
+            id="numbers",
+        ),
+        pytest.param([n % 40 for n in range(400)], ["до 10", "10–20", "20–30", "от 30"], id="ages"),
+        pytest.param(list(range(400)), [], id="ids"),
+        pytest.param([f"{n}-я" for n in range(40)], [], id="words"),
+        pytest.param([*[f"{n}.5" for n in range(40)], "нет"], [], id="a word among numbers"),
+        pytest.param(
+            [*["0.5"] * 60, *[f"{n}.5" for n in range(40)]],
+            ["до 15.5", "от 15.5"],
+            id="most are least",
+        ),
+        pytest.param(
+            [*["9.5"] * 60, *[f"{n}.25" for n in range(40)]],
+            ["до 9.5", "9.5–15.25", "от 15.25"],
+            id="most are one",
+        ),
+        pytest.param([*["-9"] * 900, *[f"{n}.5" for n in range(40)]], [], id="nearly all are one"),
+        pytest.param([f"{n}e400" for n in range(1, 40)], [], id="infinite"),
+    ],
+)
+def test_a_column_of_many_numbers_is_cut_into_parts(
+    values: list[object], slices: list[str]
+) -> None:
+    rows = [row("да", "да", extra={"x": value}) for value in values]
+    groups = slice_groups(report(*rows))
+    assert [one.value for group in groups for one in group.slices] == slices
+    assert sum(one.rows for group in groups for one in group.slices) in (0, len(values))
+
+
 def test_slices_are_in_the_order_of_their_numbers() -> None:
     rows = [row("а", "а", str(n), extra={"snr": str(n)}) for n in (10, 9, 2)]
     (group,) = slice_groups(report(*rows))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -24,7 +25,11 @@ MOST_EXAMPLES: Final = 50
 """Rows kept with a confusion."""
 
 MOST_VALUES: Final = 30
-"""A column with more values is no slice but an id."""
+"""A column with more values is cut into `PARTS` if they are quantities; ids are no slices."""
+
+PARTS: Final = 4
+ROWS_A_VALUE: Final = 10
+"""Whole numbers that stand in fewer rows each are ids, not quantities."""
 
 DURATIONS_S: Final = (2, 5, 10, 20, 60)
 RATES: Final = (1.0, 1.5, 2.0, 2.5, 3.0)
@@ -172,7 +177,10 @@ def worst(report: ModelReport, n: int, *, by: str = "errors") -> list[FileResult
 
 
 def slice_groups(report: ModelReport, *, group_by: str | None = None) -> list[SliceGroup]:
-    """WER by duration, speech rate, channel and every column with 2 to `MOST_VALUES` values.
+    """WER by duration, speech rate, channel and every column of the manifest that is no id.
+
+    A column of at most `MOST_VALUES` values is sliced by them, one of more numbers into `PARTS` of
+    about as many rows.
 
     Args:
         report: The results; rows that failed take no part.
@@ -185,7 +193,7 @@ def slice_groups(report: ModelReport, *, group_by: str | None = None) -> list[Sl
         ("Канал", lambda row: None if row.channel is None else str(row.channel)),
     ]
     columns = dict.fromkeys(name for _, row in numbered for name in row.extra)
-    properties += [(name, _column(name)) for name in columns]
+    properties += [(name, _column_slices(name, [row for _, row in numbered])) for name in columns]
     groups = []
     for title, value_of in properties:
         members: dict[str, list[tuple[int, FileResult]]] = defaultdict(list)
@@ -238,6 +246,36 @@ def _speech_rate(row: FileResult) -> str | None:
     if not row.duration or row.score is None or not row.score.words.length:
         return None
     return _bucket(row.score.words.length / row.duration, RATES)
+
+
+def _column_slices(name: str, rows: Sequence[FileResult]) -> Callable[[FileResult], str | None]:
+    """What a row's slice by the column is called."""
+    value_of = _column(name)
+    values = [value for row in rows if (value := value_of(row)) is not None]
+    distinct = set(values)
+    if len(distinct) <= MOST_VALUES:
+        return value_of
+    numbers = {value: _number(value) for value in distinct}
+    found = sorted(number for value in values if (number := numbers[value]) is not None)
+    are_whole = all(number.is_integer() for number in found)
+    if len(found) < len(values) or (are_whole and len(values) < ROWS_A_VALUE * len(distinct)):
+        return value_of
+    cuts = [found[len(found) * part // PARTS] for part in range(1, PARTS)]
+    bounds = [cut for cut in dict.fromkeys(cuts) if cut > found[0]]
+
+    def part_of(row: FileResult) -> str | None:
+        value = value_of(row)
+        return None if value is None else _bucket(numbers[value], bounds)
+
+    return part_of if bounds else value_of
+
+
+def _number(value: str) -> float | None:
+    try:
+        number = float(value.replace(",", "."))
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def _column(name: str) -> Callable[[FileResult], str | None]:
