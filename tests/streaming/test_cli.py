@@ -69,6 +69,10 @@ def test_a_model_is_measured_and_everything_is_saved(
     assert row.split()[-2:] == ["2", "0"]
     assert "задержки – по верным в итоге словам: 3 из 3" in printed.err
     data = json.loads((folder / "r.json").read_text())
+    (model,) = data["models"]
+    assert set(model["lagging_s"]) >= {"al", "laal", "dal", "al_elapsed"}
+    assert set(model["proportion"]) == {"ap", "ap_elapsed"}
+    assert model["lagging_rows"] == model["files"]
     assert data["models"][0]["wer"] == 0
     assert load_history(folder / "h" / "dummy" / "0001-a.json").text == "1 2"
     pictures = sorted(file.name for file in (folder / "p").rglob("*.png"))

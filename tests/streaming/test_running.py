@@ -104,6 +104,7 @@ def test_every_row_is_measured_in_order(tmp_path: Path) -> None:
     assert report.unstable_rate == 0
     assert kept == [(0, "1 2", 35_200), (1, "1 2", 35_200), (2, "1 2", 35_200)]
     assert report.lags is not None
+    assert report.lags_count == 3
     assert report.signature is not None
     assert "|send:remap|interval:0.2s|" in str(report.signature)
 
@@ -197,6 +198,7 @@ def test_a_model_that_answers_nothing_has_all_words_wrong_and_no_latency(tmp_pat
     assert report.score.words.rate == 1
     assert report.finalisation.p50 is None
     assert report.lags is None
+    assert report.lags_count == 0
     assert "–" in format_stream_table([report]).splitlines()[1]
 
 

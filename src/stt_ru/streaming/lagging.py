@@ -1,4 +1,4 @@
-"""AL, LAAL and DAL of a transcription: the one bridge from streaming to ``stt_ru.simultaneous``.
+"""AL, LAAL, DAL, AP of a transcription: the one bridge from streaming to ``simultaneous``.
 
 The formulas are those of `stt_ru.simultaneous.scorers.latency`, of plain numbers; nothing else of
 that package is used here, and nothing of this package there.
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from stt_ru.simultaneous.scorers.latency import (
     average_lagging,
+    average_proportion,
     differentiable_average_lagging,
     length_adaptive_average_lagging,
 )
@@ -23,24 +24,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Lagging:
-    """Average lags of the words of the final text, seconds.
+    """Average lags of the words of the final text, seconds, and their proportion, without a unit.
 
     Attributes:
         al: Average Lagging by the audio that had been sent when each word was written for good.
         laal: Length-Adaptive Average Lagging by the same.
         dal: Differentiable Average Lagging by the same.
+        ap: Average Proportion by the same, over the reference length; no unit.
         al_elapsed: The same figures by the wall time at which each word was written: what computing
             takes is in them.
         laal_elapsed: See above.
         dal_elapsed: See above.
+        ap_elapsed: See above.
     """
 
     al: float
     laal: float
     dal: float
+    ap: float
     al_elapsed: float
     laal_elapsed: float
     dal_elapsed: float
+    ap_elapsed: float
 
 
 def lagging(emitted: Sequence[EmittedWord], audio_s: float, reference_words: int) -> Lagging | None:
@@ -63,6 +68,7 @@ def lagging(emitted: Sequence[EmittedWord], audio_s: float, reference_words: int
                 average_lagging,
                 length_adaptive_average_lagging,
                 differentiable_average_lagging,
+                average_proportion,
             )
         )
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import asdict
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final
 
@@ -185,7 +186,8 @@ def _model(report: StreamReport) -> dict[str, Any]:
         "shown_words": report.shown_words,
         "unstable_rate": report.unstable_rate,
         "revisions_per_minute": report.revisions_per_minute,
-        "lagging_s": _lags(report.lags),
+        **_lags(report.lags),
+        "lagging_rows": report.lags_count,
         "compute_per_audio": report.compute_per_audio,
         "offline": None if report.cost is None else _cost(report.cost),
         "audio_seconds": report.audio_s,
@@ -216,11 +218,12 @@ def _spread(values: Spread) -> dict[str, Any]:
     }
 
 
-def _lags(lags: Lagging | None) -> dict[str, float] | None:
+def _lags(lags: Lagging | None) -> dict[str, Any]:
     if lags is None:
-        return None
-    names = ("al", "laal", "dal", "al_elapsed", "laal_elapsed", "dal_elapsed")
-    return {name: getattr(lags, name) for name in names}
+        return {"lagging_s": None, "proportion": None}
+    figures = asdict(lags)
+    proportion = {name: figures.pop(name) for name in ("ap", "ap_elapsed")}
+    return {"lagging_s": figures, "proportion": proportion}
 
 
 def _row(result: StreamResult, offline: FileResult | None) -> dict[str, Any]:
@@ -234,7 +237,7 @@ def _row(result: StreamResult, offline: FileResult | None) -> dict[str, Any]:
         "compute_s": result.compute_s,
         **score_fields(row.score),
         **_figures(result.figures),
-        "lagging_s": _lags(result.lags),
+        **_lags(result.lags),
         "offline": None if offline is None else _offline_row(offline),
         "error": row.error,
         "extra": dict(row.extra),

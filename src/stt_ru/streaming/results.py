@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from stt_ru.errors import UsageError
@@ -60,7 +60,7 @@ class StreamResult:
     Attributes:
         row: The final text with its errors, or why the row failed.
         figures: How late and how steady; None when the row failed.
-        lags: AL, LAAL, DAL; None when they do not exist.
+        lags: AL, LAAL, DAL, AP; None when they do not exist.
         compute_s: Wall seconds the model worked on it; None when several shared the model.
         is_mixed: Whether distinct channels were sent as their mean, for want of a ``channel``.
         worked: Wall time of the first chunk taken and of the last answer, on the clock of the
@@ -181,8 +181,13 @@ class StreamReport:
         rows = [result.lags for result in self.results if result.lags is not None]
         if not rows:
             return None
-        names = ("al", "laal", "dal", "al_elapsed", "laal_elapsed", "dal_elapsed")
+        names = [part.name for part in fields(Lagging)]
         return Lagging(*(sum(getattr(row, name) for row in rows) / len(rows) for name in names))
+
+    @property
+    def lags_count(self) -> int:
+        """How many rows have lags."""
+        return sum(result.lags is not None for result in self.results)
 
     @property
     def cost(self) -> Comparison | None:
