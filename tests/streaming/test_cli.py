@@ -128,6 +128,8 @@ def test_a_failed_recording_is_exit_code_1_and_named(
         pytest.param(["-o", "r.txt"], "на .json", id="output"),
         pytest.param(["--history", "a/b/c"], "нет каталога a/b", id="history"),
         pytest.param(["--aligner", "нет"], "нет модели «нет»", id="aligner"),
+        pytest.param(["--aligner", "x=нет"], "--aligner x=нет: нет каталога", id="aligner folder"),
+        pytest.param(["-m", "vosk-stream=нет"], "нет каталога нет", id="model folder"),
         pytest.param(["--save-timings", "m.csv"], "на .jsonl", id="save timings"),
     ],
 )

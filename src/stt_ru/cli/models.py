@@ -19,6 +19,8 @@ from stt_ru.errors import UsageError
 EMBEDDED: Final = ("tiny-ru", "tiny-ru-stream")
 """Models inside the package, for trying the tool; wherever they are named it is said."""
 
+_LOOKS_LIKE_A_PATH: Final = re.compile(r"[A-Za-z]:[\\/].*|[./~\\].*")
+
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
@@ -45,16 +47,9 @@ def parse_models(values: Sequence[str], model_dir: Path | None) -> list[ModelReq
     Raises:
         UsageError: If one makes no sense.
     """
-    requests: dict[ModelRequest, None] = {}
-    for value in values:
-        name, equals, folder = value.partition("=")
-        if not name.strip() or (equals and not folder.strip()):
-            raise UsageError(f"-m «{value}»: нужно ИМЯ, ИМЯ=КАТАЛОГ или МОДУЛЬ:ФУНКЦИЯ")
-        request = ModelRequest(name.strip(), Path(folder) if equals else None)
-        _check_request(request, f"-m {value}")
-        requests[request] = None
+    requests = list(dict.fromkeys(parse_model(value) for value in values))
     if model_dir is None:
-        return list(requests)
+        return requests
     if len(requests) > 1:
         raise UsageError(
             "--model-dir годится для одной модели; для нескольких пишите -m ИМЯ=КАТАЛОГ у каждой"
@@ -66,15 +61,26 @@ def parse_models(values: Sequence[str], model_dir: Path | None) -> list[ModelReq
     return [ModelRequest(request.name, model_dir)]
 
 
-_LOOKS_LIKE_A_PATH: Final = re.compile(r"[A-Za-z]:[\\/].*|[./~\\].*")
+def parse_model(value: str, option: str = "-m") -> ModelRequest:
+    """Take one value apart.
+
+    Args:
+        value: What the user wrote.
+        option: After which option.
+
+    Raises:
+        UsageError: If it makes no sense.
+    """
+    name, equals, folder = value.partition("=")
+    if not name.strip() or (equals and not folder.strip()):
+        raise UsageError(f"{option} «{value}»: нужно ИМЯ, ИМЯ=КАТАЛОГ или МОДУЛЬ:ФУНКЦИЯ")
+    request = ModelRequest(name.strip(), Path(folder) if equals else None)
+    _check_request(request, f"{option} {value}")
+    return request
 
 
 def _check_request(request: ModelRequest, option: str) -> None:
-    """Refuse what can only be a slip of the pen.
-
-    Raises:
-        UsageError: Beginning with ``option``.
-    """
+    """Refuse what can only be a slip of the pen, in a sentence that begins with ``option``."""
     name, folder = request.name, request.folder
     if folder is not None:
         if not folder.exists():

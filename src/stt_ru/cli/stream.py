@@ -213,14 +213,14 @@ def stream(
     Коды выхода: 0 – всё сделано; 1 – модель не загрузилась, запись не распознана или отчёт не
     записан; 2 – неверные аргументы или манифест; 130 – Ctrl+C, 143 – SIGTERM.
     """
-    from stt_ru.cli.models import parse_models
+    from stt_ru.cli.models import parse_model, parse_models
     from stt_ru.manifest import load_manifest
     from stt_ru.report.files import check_target
 
     notices: list[str] = []  # said after the table, where they are seen
     samples = load_manifest(manifest, allow_empty=allow_empty, warn=notices.append)
     requests = parse_models(model or [DEFAULT_MODEL], None)
-    (aligner_request,) = parse_models([aligner], None)
+    aligner_request = parse_model(aligner, "--aligner")
     check_output(output, [manifest])
     if save_timings is not None:
         check_target(save_timings, suffixes=(".jsonl",))
