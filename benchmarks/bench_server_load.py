@@ -21,11 +21,13 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import soundfile
+import uvloop
 from measuring import emit, parser
 
 if TYPE_CHECKING:
@@ -197,7 +199,7 @@ def main() -> int:
             folder = Path(name)
             recordings = make_recordings(folder, options.recordings, options.seconds)
             with serving(folder) as server:
-                tally, wall_s = asyncio.run(run_clients(options.clients, server.port, recordings))
+                tally, wall_s = uvloop.run(run_clients(options.clients, server.port, recordings))
         is_good = is_good and not tally.wrong
         latencies_ms = sorted(1000 * latency for latency in tally.latencies_s)
         emit(
@@ -214,6 +216,7 @@ def main() -> int:
             median_ms=round(statistics.median(latencies_ms), 2),
             p99_ms=round(latencies_ms[int(0.99 * (len(latencies_ms) - 1))], 2),
             worst_ms=round(latencies_ms[-1], 2),
+            web={name: version(name) for name in ("uvicorn", "starlette", "httptools", "uvloop")},
             wrong=tally.wrong[:10],
             wrong_count=len(tally.wrong),
         )
