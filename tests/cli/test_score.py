@@ -15,6 +15,9 @@ def test_an_evaluation_is_scored_again_with_corrected_references(place: Place) -
     again = json.loads((place.folder / "again.json").read_text(encoding="utf-8"))
     assert again["manifest"] == "fixed.csv"
     assert again["models"][0]["results"][0]["substitutions"] == 1
+    place.run("score", "report.json", "--manifest", "fixed.csv", "-o", "page.html")
+    page = (place.folder / "page.html").read_text(encoding="utf-8")
+    assert (page.count('"src":"b.wav"'), page.count('"src":null')) == (1, 1)
 
 
 def test_variants_are_read_when_asked_and_again_from_the_report(place: Place) -> None:

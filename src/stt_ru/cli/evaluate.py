@@ -49,7 +49,12 @@ from stt_ru.cli.options import (
     model_option,
     option,
 )
-from stt_ru.cli.outcome import AskedRules, check_output, print_and_save
+from stt_ru.cli.outcome import (
+    AskedRules,
+    check_output,
+    print_and_save,
+    recordings_folder,
+)
 from stt_ru.cli.russian import whole_number
 from stt_ru.errors import UsageError
 
@@ -202,7 +207,7 @@ def evaluate(
     sources = _sources(requests, settings, threads)
     if cache is not None:
         sources = [_cached(source, cache) for source in sources]
-    folder = manifest if manifest.is_dir() else manifest.parent
+    folder = recordings_folder(manifest)
     reports, interrupted = _run(sources, samples, variants=variants, quiet=quiet)
     with finishing() as late:
         code = print_and_save(

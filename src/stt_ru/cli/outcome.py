@@ -56,6 +56,11 @@ class AskedRules:
         )
 
 
+def recordings_folder(manifest: Path) -> Path:
+    """The folder that the recordings of a manifest are named from."""
+    return manifest if manifest.is_dir() else manifest.parent
+
+
 def check_output(output: Path | None, inputs: Sequence[Path]) -> None:
     """Refuse a report that cannot be written or would replace what it is made from.
 

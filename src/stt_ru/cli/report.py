@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from stt_ru.cli.options import REPORT, EmbedAudio, GlossaryFile, GroupBy, argument, option
-from stt_ru.cli.outcome import AskedRules, check_output
+from stt_ru.cli.outcome import AskedRules, check_output, recordings_folder
 from stt_ru.cli.streams import print_message
 
 
@@ -51,8 +51,7 @@ def report(
 
     folder = audio_dir
     if folder is None:
-        manifest = Path(found.manifest)
-        folder = manifest if manifest.is_dir() else manifest.parent
+        folder = recordings_folder(Path(found.manifest))
     content = make_content(
         found.models,
         manifest=found.manifest,

@@ -17,7 +17,12 @@ from stt_ru.cli.options import (
     argument,
     option,
 )
-from stt_ru.cli.outcome import AskedRules, check_output, print_and_save
+from stt_ru.cli.outcome import (
+    AskedRules,
+    check_output,
+    print_and_save,
+    recordings_folder,
+)
 from stt_ru.cli.russian import one_of
 
 _TEXTS = "Тексты"
@@ -120,5 +125,6 @@ def score(
             output=output,
             group_by=group_by,
             rules=rules,
+            folder=None if manifest is None else recordings_folder(manifest),
         )
     )
