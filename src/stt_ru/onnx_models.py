@@ -116,15 +116,20 @@ def known_models() -> tuple[str, ...]:
     return (EMBEDDED_MODEL, *get_args(AsrNames))
 
 
-def check_model_name(name: str, *, has_folder: bool) -> None:
+def check_model_name(name: str, *, has_folder: bool, also: Sequence[str] = ()) -> None:
     """Refuse a name that nothing can be loaded by.
 
     A name with «/» is one of Hugging Face and is checked when it is loaded.
 
+    Args:
+        name: What the user asked for.
+        has_folder: Whether its files are in a folder that was named.
+        also: Names of models that others than onnx-asr load.
+
     Raises:
         UsageError: With the nearest known names.
     """
-    names = known_models()
+    names = (*known_models(), *also)
     types = get_args(AsrTypeNames)
     if "/" in name or name in names or (has_folder and name in types):
         return

@@ -122,6 +122,7 @@ def test_a_failed_recording_is_exit_code_1_and_named(
     [
         pytest.param(["-m", "vosk-stream"], "-m vosk-stream=КАТАЛОГ", id="no folder"),
         pytest.param(["-m", "нет-такой"], "нет модели «нет-такой»", id="unknown model"),
+        pytest.param(["-m", "sherpa=."], "похожие: sherpa-stream; все", id="near name"),
         pytest.param(["--interval", "0"], "--interval: «0»", id="interval"),
         pytest.param(["--streams", "2", "--remap"], "уберите --remap", id="streams"),
         pytest.param(["--timings", "none.ctm"], "нет такого файла", id="timings"),

@@ -188,7 +188,8 @@ def evaluate(
         if request.name in STREAMING_ENGINES:
             check_engine(request.name, request.folder)
         elif not request.is_factory:
-            check_model_name(request.name, has_folder=request.folder is not None)
+            has_folder = request.folder is not None
+            check_model_name(request.name, has_folder=has_folder, also=STREAMING_ENGINES)
             check_request(request.name, language, max_speech_s)
     if vad_dir is not None:
         check_vad_folder(vad_dir)

@@ -322,7 +322,8 @@ def _sources(
             sources.append(factory_source(request.name, label, factory, step_s=step_s))
             continue
         if request.name not in STREAMING_MODELS:
-            check_model_name(request.name, has_folder=request.folder is not None)
+            has_folder = request.folder is not None
+            check_model_name(request.name, has_folder=has_folder, also=STREAMING_MODELS)
             check_request(request.name, settings["language"], VadOptions().max_speech_s)
         sources.append(
             stream_source(request.name, request.folder, label, step_s=step_s, settings=settings)
