@@ -29,6 +29,11 @@ N_MELS = 80
 STRIDE = 8  # frames of 10 ms in a step of 80 ms
 SPLIT = 2  # rows of scores of a step
 ROW_FRAMES = STRIDE // SPLIT  # 4: onnx-asr's subsampling factor
+# A network writes a letter a little after it has heard it, so every recording gets quiet frames
+# around it, each band's minimum, and the scores begin later than the recording:
+HEAD_FRAMES = 8
+TAIL_FRAMES = 40  # 0.4 s: more than the trunk looks ahead
+LATE_ROWS = 2  # 80 ms
 GAP_FRAMES = 32  # between packed recordings: as far as any layer reaches, 4 steps of a causal block
 
 
@@ -161,7 +166,8 @@ class Network(nn.Module):
     def forward(self, batch: Batch) -> list[Tensor]:
         """Log-probabilities of the last head and, if there is a top, of the trunk's.
 
-        Each has the shape (rows, recordings, BLANK + 1), padded after each recording.
+        Each has the shape (rows, recordings, BLANK + 1), padded after each recording: the trunk's
+        with the rows of ``trunk_gather``, for a stream is heard to its end.
         """
         x, mask = batch.frames, batch.mask
         for layer in self.stem:
@@ -169,12 +175,12 @@ class Network(nn.Module):
             x = layer(x) * mask
         for layer in self.trunk:
             x = (x + layer(x)) * mask
-        scores = [self.head(x)]
+        scores = [(self.head(x), batch.trunk_gather)]
         for layer, squeeze in zip(self.top, self.squeezes, strict=True):
             x = (x + squeeze(layer(x), batch.owner)) * mask
         if self.config.top:
-            scores.insert(0, self.top_head(x))
-        return [F.log_softmax(score.view(-1, BLANK + 1)[batch.gather], dim=-1) for score in scores]
+            scores.insert(0, (self.top_head(x), batch.gather))
+        return [F.log_softmax(s.view(-1, BLANK + 1)[rows], dim=-1) for s, rows in scores]
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +192,9 @@ class Batch:
         mask: (rows, 1), 1 where there is a frame.
         owner: (recordings, rows / 8), 1 where a step belongs to a recording.
         gather: (longest, recordings), where to find each row of scores of each recording.
-        steps: Number of rows of scores of each recording.
+        steps: Number of rows of scores of each recording, as many as onnx-asr reads.
+        trunk_gather: The same for the trunk's head, the rows of the quiet around included.
+        trunk_steps: Number of rows in ``trunk_gather``.
     """
 
     frames: Tensor
@@ -194,26 +202,39 @@ class Batch:
     owner: Tensor
     gather: Tensor
     steps: Tensor
+    trunk_gather: Tensor
+    trunk_steps: Tensor
 
 
 def pack(recordings: list[NDArray[np.float32]]) -> Batch:
-    """Pack normalised recordings (frames, 80) into a batch."""
-    lengths = [len(frames) for frames in recordings]
-    slots = [-(-length // STRIDE) * STRIDE + GAP_FRAMES for length in lengths]
-    starts = list(itertools.accumulate(slots, initial=GAP_FRAMES))
+    """Pack normalised recordings (frames, 80) into a batch, with quiet around each."""
+    whole = [_with_quiet(frames) for frames in recordings]
+    slots = [-(-len(frames) // STRIDE) * STRIDE + GAP_FRAMES for frames in whole]
+    starts = np.array(list(itertools.accumulate(slots, initial=GAP_FRAMES)))
     packed = np.zeros((starts[-1], N_MELS), np.float32)
     mask = np.zeros((starts[-1], 1), np.float32)
-    for frames, start in zip(recordings, starts, strict=False):
-        packed[start : start + len(frames)] = frames
-        mask[start : start + len(frames)] = 1
-    steps = np.array([(length - 1) // ROW_FRAMES + 1 for length in lengths])
-    owner = np.zeros((len(recordings), starts[-1] // STRIDE), np.float32)
-    gather = np.zeros((steps.max(), len(recordings)), np.int64)
-    for i, start in enumerate(starts[:-1]):
-        owner[i, start // STRIDE : (start + lengths[i] - 1) // STRIDE + 1] = 1
-        last = starts[-1] // ROW_FRAMES - 1
-        gather[:, i] = np.minimum(start // ROW_FRAMES + np.arange(steps.max()), last)
-    return Batch(*(torch.from_numpy(a) for a in (packed, mask, owner, gather, steps)))
+    owner = np.zeros((len(whole), starts[-1] // STRIDE), np.float32)
+    for frames, start, steps in zip(whole, starts, owner, strict=False):
+        stop = start + len(frames)
+        packed[start:stop] = frames
+        mask[start:stop] = 1
+        steps[start // STRIDE : (stop - 1) // STRIDE + 1] = 1
+    first = starts[:-1] // ROW_FRAMES
+    n_rows = np.array([(len(frames) - 1) // ROW_FRAMES + 1 for frames in recordings])
+    n_whole = np.array([(len(frames) - 1) // ROW_FRAMES + 1 for frames in whole])
+    last = starts[-1] // ROW_FRAMES - 1
+
+    def gather(first: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.minimum(first + np.arange(counts.max())[:, None], last)
+
+    visible = gather(first + HEAD_FRAMES // ROW_FRAMES + LATE_ROWS, n_rows)
+    arrays = (packed, mask, owner, visible, n_rows, gather(first, n_whole), n_whole)
+    return Batch(*map(torch.from_numpy, arrays))
+
+
+def _with_quiet(frames: NDArray[np.float32]) -> NDArray[np.float32]:
+    quiet = frames.min(axis=0, keepdims=True)
+    return np.concatenate([quiet.repeat(HEAD_FRAMES, 0), frames, quiet.repeat(TAIL_FRAMES, 0)])
 
 
 def encode(text: str) -> list[int]:

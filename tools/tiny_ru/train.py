@@ -26,7 +26,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812
 from features import normalize
-from model import BLANK, TINY_RU, TINY_RU_STREAM, Batch, Network, encode, greedy, pack
+from model import BLANK, ROW_FRAMES, TINY_RU, TINY_RU_STREAM, Batch, Network, encode, greedy, pack
 from numpy.typing import NDArray
 from running_norm import running_normalize
 from scoring import word_errors
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 Frames = NDArray[np.float32]
 
 # share of the utterances of a batch
-SOURCES = {"espeak": 0.68, "festival": 0.12, "prompts": 0.20}
+SOURCES = {"espeak": 0.74, "festival": 0.06, "prompts": 0.20}
 # kept of the general mix when the telephone's language is to be learned
 TELEPHONE_SHARES = {"everyday": 0.2, "chains": 0.15}
 BATCH_FRAMES = 3200  # 32 s
@@ -184,13 +184,13 @@ class Feeder(threading.Thread):
             yield item
 
 
-def ctc_loss(log_probs: torch.Tensor, batch: Batch, texts: list[str]) -> torch.Tensor:
+def ctc_loss(log_probs: torch.Tensor, steps: torch.Tensor, texts: list[str]) -> torch.Tensor:
     """Negative log-likelihood of the texts, a letter."""
     encoded = [encode(text) for text in texts]
     targets = torch.tensor([token for text in encoded for token in text])
     lengths = torch.tensor([len(text) for text in encoded])
     loss = F.ctc_loss(
-        log_probs, targets, batch.steps, lengths, blank=BLANK, reduction="none", zero_infinity=True
+        log_probs, targets, steps, lengths, blank=BLANK, reduction="none", zero_infinity=True
     )
     return loss.sum() / lengths.sum()
 
@@ -332,7 +332,8 @@ def main() -> None:
         progress = spent_s / (60 * arguments.minutes)
         for group in optimizer.param_groups:
             group["lr"] = learning_rate(progress, arguments.learning_rate)
-        losses = [ctc_loss(log_probs, batch, texts) for log_probs in network(batch)]
+        steps = [batch.steps, batch.trunk_steps][-len(scores := network(batch)) :]
+        losses = [ctc_loss(s, n, texts) for s, n in zip(scores, steps, strict=True)]
         loss = losses[0] + TRUNK_WEIGHT * sum(losses[1:])
         optimizer.zero_grad()
         loss.backward()
@@ -344,7 +345,7 @@ def main() -> None:
         if peer and step % MEETING_STEPS == 0:
             with torch.no_grad():
                 peer.meet()
-        heard_s += float(batch.mask.sum()) / 100
+        heard_s += float(batch.steps.sum()) * ROW_FRAMES / 100
         running += (losses[0].item() - running) * (0.02 if step > 50 else 1 / step)
         if step % 100 == 0:
             print(
