@@ -22,6 +22,7 @@ from stt_ru.simultaneous.client import RemoteError, RemoteSession, evaluate_remo
 from stt_ru.simultaneous.dataset import SpeechDataset, SpeechItem, TextDataset
 from stt_ru.simultaneous.evaluator import EvaluationOptions, SentenceLevelEvaluator
 from stt_ru.simultaneous.scorers import ALScorer, APScorer, DALScorer, WERScorer
+from stt_ru.simultaneous.server import running as server_process
 from stt_ru.simultaneous.server.corpus import Corpus
 from stt_ru.simultaneous.server.session import SessionSettings
 from stt_ru.simultaneous.server.store import SessionStore
@@ -129,6 +130,22 @@ def test_a_refusal_of_the_server_is_said() -> None:
         assert caught.value.status == 401
         with RemoteSession("127.0.0.1", server.port, token="тайна") as session:
             assert session.num_sentences == 3
+
+
+def test_an_agent_may_compute_for_longer_than_a_server_keeps_a_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(server_process, "_KEEP_ALIVE_S", 0)
+    with (
+        running(SessionStore(Corpus(TEXTS), SETTINGS)) as server,
+        RemoteSession("127.0.0.1", server.port) as session,
+    ):
+        words = []
+        for _ in range(3):
+            words.append(session.read(0)["segment"])
+            assert session._connection.sock.recv(1) == b""  # waits until the server has closed it
+
+    assert words == ["it", "is", "cold"]
 
 
 @contextmanager

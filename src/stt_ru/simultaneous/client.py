@@ -126,6 +126,25 @@ class RemoteSession:
     ) -> None:
         self.close()
 
+    def _close_if_left(self) -> None:
+        """Let the next request connect anew when the server has closed the idle connection.
+
+        An agent may compute for longer than a server keeps a connection.
+        """
+        connected: socket.socket | None = self._connection.sock
+        if connected is None:
+            return
+        timeout = connected.gettimeout()
+        try:
+            connected.setblocking(False)
+            connected.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            connected.settimeout(timeout)
+        except OSError:
+            self._connection.close()
+        else:  # its end, or something that nobody has asked for
+            self._connection.close()
+
     def _ask(
         self, method: str, path: str, query: dict[str, Any] | None = None, body: bytes | None = None
     ) -> dict[str, Any]:
@@ -137,6 +156,7 @@ class RemoteSession:
         if body is not None:
             headers["Content-Type"] = "text/plain; charset=utf-8"
         try:
+            self._close_if_left()
             self._connection.request(method, target, body, headers)
             response = self._connection.getresponse()
             data = response.read()

@@ -142,7 +142,7 @@ def make_server(
         make_app(store, token=token, body_timeout_s=body_timeout_s),
         access_log=False,
         proxy_headers=False,  # nothing here asks who the client is
-        log_level="warning",
+        log_level="error",  # its warnings are of clients that send nonsense
         timeout_keep_alive=_KEEP_ALIVE_S,
         timeout_graceful_shutdown=3,
         server_header=False,
