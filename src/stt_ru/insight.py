@@ -31,6 +31,9 @@ PARTS: Final = 4
 ROWS_A_VALUE: Final = 10
 """Whole numbers that stand in fewer rows each are ids, not quantities."""
 
+SLICE_RESAMPLES: Final = 2_000
+"""Each row is in several slices: a fifth of the resamples of a whole report for each of them."""
+
 DURATIONS_S: Final = (2, 5, 10, 20, 60)
 RATES: Final = (1.0, 1.5, 2.0, 2.5, 3.0)
 """Bounds of the slices by seconds of audio and by reference words a second."""
@@ -226,7 +229,7 @@ def _slice(
         value=value,
         rows=len(rows),
         words=total_score(row.score for row in rows if row.score is not None).words,
-        interval=uncertainty(part, group_by=group_by).wer,
+        interval=uncertainty(part, group_by=group_by, resamples=SLICE_RESAMPLES).wer,
         numbers=tuple(number for number, _ in members),
     )
 

@@ -116,7 +116,9 @@ class Comparison:
         return self.blocks < FEW_BLOCKS
 
 
-def uncertainty(report: ModelReport, *, group_by: str | None = None) -> Uncertainty:
+def uncertainty(
+    report: ModelReport, *, group_by: str | None = None, resamples: int | None = None
+) -> Uncertainty:
     """Intervals of a report's rates: percentiles of their bootstrap (Bisani and Ney 2004).
 
     A resample draws as many blocks as there are, with replacement, and its rate is its errors over
@@ -126,6 +128,7 @@ def uncertainty(report: ModelReport, *, group_by: str | None = None) -> Uncertai
         report: The results; rows that failed take no part.
         group_by: Rows of one value of this manifest column are one block; None for rows of one
             recording.
+        resamples: As in `resample`.
     """
     rows = [result for result in report.results if result.score is not None]
     columns = np.concatenate([_word_counts(rows), _char_counts(rows)])
@@ -133,7 +136,7 @@ def uncertainty(report: ModelReport, *, group_by: str | None = None) -> Uncertai
     blocks = sums.shape[1]
     if blocks < LEAST_BLOCKS:
         return Uncertainty(blocks=blocks, wer=None, cer=None)
-    words, word_errors, chars, char_errors = resample(sums)
+    words, word_errors, chars, char_errors = resample(sums, resamples=resamples)
     return Uncertainty(
         blocks=blocks, wer=_interval(word_errors, words), cer=_interval(char_errors, chars)
     )
