@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import queue
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +10,7 @@ from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Protocol
 
-from stt_ru.background import call_in_background
+from stt_ru.background import call_in_background, map_in_background
 from stt_ru.errors import ModelLoadError, SttRuError, UsageError
 from stt_ru.lattice import score_reference
 from stt_ru.manifest import Sample, load_manifest
@@ -42,8 +40,6 @@ __all__ = [
 ]
 
 logger = logging.getLogger(__name__)
-
-_TICK_S = 0.5  # how often a waiting loop wakes, so that Ctrl+C is heard on every system
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,41 +361,15 @@ def _file(path: Path) -> tuple[object, int]:
 def _recognized(
     recognizer: Recognizer, recordings: Sequence[_Recording], threads: int
 ) -> Iterator[_Outcome | None]:
-    """Outcomes as they come; None now and then while nothing does, so that the caller can act.
-
-    The threads are daemons: an interrupted evaluation does not wait for them.
-    """
-    if not recordings:
-        return
-    todo: queue.SimpleQueue[_Recording] = queue.SimpleQueue()
+    """Outcomes as they come; None now and then while nothing does."""
     # The largest first, so that a long one at the end does not leave cores idle.
     largest_first = sorted(recordings, key=lambda recording: recording.size, reverse=True)
-    for recording in largest_first if threads > 1 else recordings:
-        todo.put(recording)
-    outcomes: queue.SimpleQueue[_Outcome] = queue.SimpleQueue()
-    stop = threading.Event()
-
-    def work() -> None:
-        while not stop.is_set():
-            try:
-                recording = todo.get_nowait()
-            except queue.Empty:
-                return
-            outcomes.put(_transcribe(recognizer, recording))
-
-    for number in range(min(threads, len(recordings))):
-        threading.Thread(target=work, name=f"recognizer-{number}", daemon=True).start()
-    try:
-        waiting_for = len(recordings)
-        while waiting_for:
-            try:
-                yield outcomes.get(timeout=_TICK_S)
-            except queue.Empty:
-                yield None
-            else:
-                waiting_for -= 1
-    finally:
-        stop.set()
+    return map_in_background(
+        partial(_transcribe, recognizer),
+        largest_first if threads > 1 else recordings,
+        threads=threads,
+        name="recognizer",
+    )
 
 
 def _transcribe(recognizer: Recognizer, recording: _Recording) -> _Outcome:

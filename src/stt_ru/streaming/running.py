@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import math
-import queue
 import threading
 import time
 import uuid
@@ -16,9 +15,9 @@ from typing import TYPE_CHECKING, Final, Protocol
 import numpy as np
 
 from stt_ru.audio import load_audio
-from stt_ru.background import call_in_background
+from stt_ru.background import call_in_background, map_in_background
 from stt_ru.errors import AudioError, StreamingError, SttRuError
-from stt_ru.evaluation import Progress
+from stt_ru.evaluation import Progress, SilentListener
 from stt_ru.normalize import NORMALIZER, normalize
 from stt_ru.results import FileResult, Signature, references_digest
 from stt_ru.scoring import EDIT_SPLIT, EditCounts, score_texts
@@ -72,14 +71,6 @@ class ResultListener(Protocol):
         ...
 
 
-class _Silent:
-    def loading(self, label: str) -> None:
-        pass
-
-    def advanced(self, progress: Progress) -> None:
-        pass
-
-
 def evaluate_streams(
     sources: Iterable[StreamSource],
     samples: Sequence[Sample],
@@ -105,7 +96,7 @@ def evaluate_streams(
         A report a model and level, as soon as it is complete; one that did not load has its
         ``error`` set.
     """
-    listener = progress or _Silent()
+    listener = progress or SilentListener()
     for source in sources:
         listener.loading(source.label)
         try:
@@ -213,7 +204,8 @@ class _Run:
         if self._options.realtime:
             self._find_words()
         try:
-            for outcome in self._outcomes():
+            rows, streams = range(len(self._samples)), self._options.streams
+            for outcome in map_in_background(self._outcome, rows, threads=streams, name="stream"):
                 if outcome is None:
                     self._listener.advanced(state())
                     continue
@@ -258,32 +250,6 @@ class _Run:
             # What is wrong with a row is said when its turn comes.
             with contextlib.suppress(Exception):
                 self._truth.of(row, sample, _track(sample).waveform)
-
-    def _outcomes(self) -> Iterator[_Outcome | None]:
-        """Outcomes as they come; None now and then, so that the caller can act."""
-        todo: queue.SimpleQueue[int] = queue.SimpleQueue()
-        for row in range(len(self._samples)):
-            todo.put(row)
-        outcomes: queue.SimpleQueue[_Outcome] = queue.SimpleQueue()
-
-        def work() -> None:
-            while not self._stop.is_set():
-                try:
-                    row = todo.get_nowait()
-                except queue.Empty:
-                    return
-                outcomes.put(self._outcome(row))
-
-        for number in range(min(self._options.streams, len(self._samples))):
-            threading.Thread(target=work, name=f"stream-{number}", daemon=True).start()
-        waiting_for = len(self._samples)
-        while waiting_for:
-            try:
-                yield outcomes.get(timeout=_TICK_S)
-            except queue.Empty:
-                yield None
-            else:
-                waiting_for -= 1
 
     def _outcome(self, row: int) -> _Outcome:
         sample = self._samples[row]
