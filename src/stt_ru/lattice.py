@@ -20,7 +20,7 @@ from stt_ru.scoring import Score, score_texts, total_score
 from stt_ru.variants import ANYTHING, Alternative, Marked, branch_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -66,11 +66,10 @@ def choose_branch(reference: Marked, hypothesis: str) -> str:
     places = reference.places
     if reference.branches == 1:
         return branch_text(place[0] for place in places)
-    heard = hypothesis.split()
-    unit = _unit(heard, [one.words for place in places for one in place])
-    rest = _costs_to_the_end(places, heard, unit)
+    costs = _Costs(hypothesis.split(), places)
+    rest = _costs_to_the_end(places, costs)
     best = rest[0][0]
-    steps = _Steps(heard, unit)
+    steps = _Steps(costs, limit=int(best))
     row = steps.inserted
     branch = []
     for place, after in zip(places, rest[1:], strict=True):
@@ -166,12 +165,12 @@ def _stretches(branch: str, hypothesis: str) -> Iterator[tuple[list[str] | None,
         (Alternative("", (ANYTHING,) if stretch is None else tuple(stretch)),)
         for stretch in stretches
     ]
-    unit = _unit(heard, [words])
-    rest = _costs_to_the_end(places, heard, unit)
-    steps = _Steps(heard, unit)
+    costs = _Costs(heard, places)
+    rest = _costs_to_the_end(places, costs)
+    steps = _Steps(costs, limit=int(rest[0][0]))
     start = 0
-    costs = pairwise(rest)
-    for stretch, (place,), (before, after) in zip(stretches, places, costs, strict=True):
+    bounds = pairwise(rest)
+    for stretch, (place,), (before, after) in zip(stretches, places, bounds, strict=True):
         reached = steps.through(steps.start(start), place.words)
         end = int(np.argmax(reached + after == before[start]))
         if after is rest[-1]:  # words added after the last place are the last stretch's
@@ -180,19 +179,53 @@ def _stretches(branch: str, hypothesis: str) -> Iterator[tuple[list[str] | None,
         start = end
 
 
-def _unit(heard: Sequence[str], alternatives: Sequence[Sequence[str]]) -> int:
-    """Cost of one word error: more than all characters together can cost."""
-    return 1 + sum(len(word) + 1 for words in (heard, *alternatives) for word in words)
+class _Costs:
+    """What a way through the table costs: word errors times ``unit``, and characters of error."""
+
+    def __init__(self, heard: Sequence[str], places: Sequence[Sequence[Alternative]]) -> None:
+        self.heard = heard
+        words = [word for place in places for one in place for word in one.words]
+        self.unit = 1 + sum(len(word) + 1 for word in (*heard, *words))  # above all characters
+        # No best way has more word errors than one branch, whatever «<*>» may save.
+        first = [word for place in places for word in place[0].words if word != ANYTHING]
+        self.limit = (Levenshtein.distance(first, heard) + 1) * self.unit
+        self.numbers = np.array(_numbers(heard), dtype=np.intp)
+        """Which of the distinct words each is."""
+        self._distinct = list(dict.fromkeys(heard))
+        self._kept: dict[str, NDArray[np.int64]] = {}
+
+    def substituted(self, word: str) -> NDArray[np.int64]:
+        """Cost of the word for each of the distinct words."""
+        costs = self._kept.get(word)
+        if costs is None:
+            if (len(self._kept) + 1) * len(self._distinct) > _MOST_KEPT:
+                self._kept.clear()
+            costs = self._kept[word] = self._distances(word)
+        return costs
+
+    def _distances(self, word: str) -> NDArray[np.int64]:
+        if not self._distinct:
+            return np.zeros(0, dtype=np.int64)
+        found: NDArray[np.int64] = process.cdist(
+            [word], self._distinct, scorer=Levenshtein.distance, dtype=np.int64
+        )[0]
+        found[found > 0] += self.unit
+        return found
+
+
+def _numbers(words: Iterable[str]) -> list[int]:
+    numbers: dict[str, int] = {}
+    return [numbers.setdefault(word, len(numbers)) for word in words]
 
 
 def _costs_to_the_end(
-    places: Sequence[Sequence[Alternative]], heard: Sequence[str], unit: int
+    places: Sequence[Sequence[Alternative]], costs: _Costs
 ) -> list[NDArray[np.int64]]:
     """For each boundary of the places, and the end: the least cost from each position in the text.
 
     The table from the end to the beginning: that of both texts reversed.
     """
-    steps = _Steps(heard[::-1], unit)
+    steps = _Steps(costs, limit=costs.limit, is_reversed=True)
     rows = [steps.inserted]
     for place in reversed(places):
         ways = [steps.through(rows[-1], one.words[::-1]) for one in place]
@@ -201,18 +234,19 @@ def _costs_to_the_end(
 
 
 class _Steps:
-    """Rows of the table of one hypothesis: element j is the least cost of reaching its word j."""
+    """Rows of the table of one hypothesis: element j is the least cost of reaching its word j.
 
-    def __init__(self, heard: Sequence[str], unit: int) -> None:
-        self._unit = unit
-        numbers: dict[str, int] = {}
-        self._numbers = np.array(
-            [numbers.setdefault(word, len(numbers)) for word in heard], dtype=np.intp
-        )
-        self._distinct = numbers
-        self._kept: dict[str, NDArray[np.int64]] = {}
-        costs = np.array([0, *(unit + len(word) + 1 for word in heard)], dtype=np.int64)
-        self.inserted: NDArray[np.int64] = np.cumsum(costs)
+    Cells that cost more than ``limit`` are on no best way: `_UNREACHED` may stand there.
+    """
+
+    def __init__(self, costs: _Costs, *, limit: int, is_reversed: bool = False) -> None:
+        self._costs = costs
+        self._limit = limit
+        step = -1 if is_reversed else 1
+        words = costs.heard[::step]
+        self._numbers = np.ascontiguousarray(costs.numbers[::step])
+        each = [0, *(costs.unit + len(word) + 1 for word in words)]
+        self.inserted: NDArray[np.int64] = np.cumsum(np.array(each, dtype=np.int64))
         """Cost of the first j words when all of them are added: the row before any place."""
 
     def start(self, position: int) -> NDArray[np.int64]:
@@ -223,30 +257,37 @@ class _Steps:
 
     def through(self, row: NDArray[np.int64], words: Sequence[str]) -> NDArray[np.int64]:
         """The row after these reference words."""
+        if not words:
+            return row
+        inserted, limit = self.inserted, self._limit
+        whole = np.full_like(row, _UNREACHED)
+        live = np.flatnonzero(row <= limit)
+        if not len(live):
+            return whole
+        first, end = int(live[0]), int(live[-1]) + 1  # the cells that are kept of each row
+        cells = row[first:end]
         for word in words:
             if word == ANYTHING:
-                row = np.minimum.accumulate(row)
+                least = np.minimum.accumulate(cells)
+                end = len(row)
+                cells = np.full(end - first, least[-1])
+                cells[: len(least)] = least
                 continue
-            below = row + (self._unit + len(word) + 1)
-            np.minimum(below[1:], row[:-1] + self._substituted(word), out=below[1:])
+            below = np.empty(min(end + 1, len(row)) - first, dtype=np.int64)
+            below[: len(cells)] = cells + (self._costs.unit + len(word) + 1)
+            below[len(cells) :] = _UNREACHED
+            width = len(below) - 1
+            replaced = self._costs.substituted(word)[self._numbers[first : first + width]]
+            np.minimum(below[1:], cells[:width] + replaced, out=below[1:])
             # Any number of added words: the least of all to the left, each plus what lies between.
-            row = np.minimum.accumulate(below - self.inserted) + self.inserted
-        return row
-
-    def _substituted(self, word: str) -> NDArray[np.int64]:
-        costs = self._kept.get(word)
-        if costs is None:
-            if (len(self._kept) + 1) * len(self._distinct) > _MOST_KEPT:
-                self._kept.clear()
-            costs = self._kept[word] = self._distances(word)
-        return costs[self._numbers]
-
-    def _distances(self, word: str) -> NDArray[np.int64]:
-        """Cost of the word for each distinct word of the text."""
-        if not self._distinct:
-            return np.zeros(0, dtype=np.int64)
-        found: NDArray[np.int64] = process.cdist(
-            [word], list(self._distinct), scorer=Levenshtein.distance, dtype=np.int64
-        )[0]
-        found[found > 0] += self._unit
-        return found
+            least = np.minimum.accumulate(below - inserted[first : first + width + 1])
+            end = int(np.searchsorted(inserted, limit - least[-1], side="right"))
+            if end <= first:
+                return whole
+            cells = np.full(end - first, least[-1])
+            cells[: len(least)] = least[: len(cells)]
+            cells += inserted[first:end]
+            skipped = int(np.argmax(cells <= limit))
+            first, cells = first + skipped, cells[skipped:]
+        whole[first:end] = cells
+        return whole

@@ -129,7 +129,7 @@ def read_reference(text: str) -> str | Marked:
         >>> [[one.words for one in place] for place in read_reference("{ну} да").places]
         [[('ну',), ()], [('да',)]]
     """
-    if not {"{", "}"}.isdisjoint(text) or ANYTHING in text:
+    if "{" in text or "}" in text or ANYTHING in text:
         reader = _Reader(text)
         places = reader.places()
         if reader.has_choice or any(ANYTHING in one.words for place in places for one in place):
