@@ -37,6 +37,7 @@ def plan(arguments: argparse.Namespace) -> Iterator[list[str]]:
     yield ["bench_startup.py", *peer]
     yield ["bench_scoring.py"]
     yield ["bench_report.py", "--repeats", "2"]
+    yield ["bench_page.py"]
     yield ["bench_server_load.py"]
     few = ["--speech-share", "0.1"]
     yield ["bench_memory.py", "tiny-ru", *manifest, "--workers", "auto"]
