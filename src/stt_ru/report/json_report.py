@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from stt_ru.report.spelling import spelling_fields
 from stt_ru.report.written import writing_fields
+from stt_ru.results import Segment
 from stt_ru.statistics import CONFIDENCE, RESAMPLES, SEED, macro_average
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from stt_ru.writing import Writing
 
 SCHEMA_VERSION: Final = 1
+
+# Not dataclasses.asdict, which copies every value deeply.
+_SEGMENT_FIELDS: Final = tuple(field.name for field in dataclasses.fields(Segment))
 
 
 def json_report(
@@ -69,8 +73,7 @@ def json_report(
     yield "\n]}\n"
 
 
-def _dump(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+_dump = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 def _statistics_fields(statistics: Statistics | None) -> dict[str, Any] | None:
@@ -140,9 +143,13 @@ def _row(result: FileResult) -> dict[str, Any]:
         **score_fields(result.score),
         "error": result.error,
         "from_cache": result.from_cache,
-        "segments": [dataclasses.asdict(segment) for segment in result.segments],
+        "segments": [_segment(segment) for segment in result.segments],
         "extra": dict(result.extra),
     }
+
+
+def _segment(segment: Segment) -> dict[str, Any]:
+    return {name: getattr(segment, name) for name in _SEGMENT_FIELDS}
 
 
 def score_fields(score: Score | None) -> dict[str, Any]:
