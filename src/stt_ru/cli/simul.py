@@ -310,6 +310,8 @@ def _run_remotely(request: RunRequest, address: str, port: int, *, show_progress
         print_message(sentence)
     for sentence in result["errors"].values():
         print_message(f"Ошибка: показатель {sentence}")
+    for sentence in result["skipped"]:
+        print_message(f"Внимание: {sentence}")
     print_message(f"Сессия {result['session_id']} на сервере {address}:{port}")
     return 1 if evaluation.errors or result["errors"] else 0
 

@@ -226,6 +226,11 @@ def test_the_result_has_what_was_asked_for_and_null_where_nothing_is_scored() ->
     assert full["Quality"] == {"WER": 0}
     assert full["Latency"] == {"AL": 1, "AP": 1, "DAL": 1}
     assert full["scored"] == {"WER": 2, "AL": 1, "AP": 1, "DAL": 1}
+    assert full["units"] == {"WER": "rate", "AL": "words", "AP": "", "DAL": "words"}
+    assert full["skipped"] == [
+        f"{name}: не оценено 1 из 2 (нет задержек: ничего не написано): примеры 2"
+        for name in ("AL", "AP", "DAL")
+    ]
     assert full["finished"] == 2
     json.dumps(full, allow_nan=False)
 

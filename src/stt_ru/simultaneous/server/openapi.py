@@ -101,6 +101,7 @@ def openapi_document(data_type: DataType) -> dict[str, Any]:
         "Latency": _figures(_NUMBER_OR_NULL),
         "units": _figures({"type": "string", "enum": ["", "ms", "rate", "words"]}),
         "scored": _figures(_WHOLE),
+        "skipped": {"type": "array", "items": _TEXT},
         "errors": _figures(_TEXT),
         "finished": {"type": ["integer", "boolean"]},
         "session_id": _TEXT,

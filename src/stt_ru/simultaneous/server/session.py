@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from stt_ru.normalize import normalize
 from stt_ru.scoring import EditCounts, count_edits
 from stt_ru.simultaneous.instance import Instance, SpeechSource, TextSource
-from stt_ru.simultaneous.scorers.scoring import score_instances
+from stt_ru.simultaneous.scorers.scoring import score_instances, skipped_sentences
 from stt_ru.simultaneous.segments import END_OF_SENTENCE
 from stt_ru.simultaneous.server.corpus import SAMPLES_10_MS
 from stt_ru.simultaneous.server.errors import (
@@ -328,6 +328,7 @@ class Session:
             "Latency": {score.name: score.value for score in scores.latency},
             "units": {score.name: score.unit for score in scores.all},
             "scored": {score.name: score.scored for score in scores.all},
+            "skipped": [text for score in scores.all for text in skipped_sentences(score)],
             "errors": {score.name: score.error for score in scores.all if score.error},
         }
 
