@@ -59,7 +59,7 @@ def rate_with_interval(counts: list[tuple[int, int]]) -> tuple[float, float, flo
 def grammar_texts(count: int, seed: int, *domains: Domain) -> list[str]:
     """Test sentences of some domains, as many of each."""
     source = sentences(seed, "test", held_out_texts(), dict.fromkeys(domains, 1.0))
-    return [next(source).text for _ in range(count)]
+    return [next(source) for _ in range(count)]
 
 
 def synthetic_sets(build: Path, free_text: Path, count: int) -> Iterable[TestSet]:

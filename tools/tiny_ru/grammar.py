@@ -20,7 +20,7 @@ import argparse
 import hashlib
 import random
 import re
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 import lexicon as lx
 
@@ -421,13 +421,6 @@ def part_of(text: str) -> Part:
     return "test" if bucket < 4 else "watch" if bucket < 6 else "train"
 
 
-class Sentence(NamedTuple):
-    """A sentence and the domain it comes from."""
-
-    text: str
-    domain: Domain
-
-
 class Grammar:
     """A stream of random sentences.
 
@@ -438,9 +431,7 @@ class Grammar:
 
     def __init__(self, rng: random.Random, mix: Mix) -> None:
         self.rng = rng
-        self.domains = [
-            (name, [line for line in DOMAINS[name].splitlines() if line]) for name in mix
-        ]
+        self.domains = [[line for line in DOMAINS[name].splitlines() if line] for name in mix]
         self.weights = list(mix.values())
         goals = [line for line in IVR_GOALS.splitlines() if line]
         choose = rng.choice
@@ -515,10 +506,10 @@ class Grammar:
             "pseudo": self._pseudo_word,
         }  # fmt: skip
 
-    def sentence(self) -> Sentence:
+    def sentence(self) -> str:
         """One sentence, with the commas that a reader would pause at."""
-        name, templates = self.rng.choices(self.domains, self.weights)[0]
-        return Sentence(self.expand(self.rng.choice(templates)), name)
+        templates = self.rng.choices(self.domains, self.weights)[0]
+        return self.expand(self.rng.choice(templates))
 
     def expand(self, template: str) -> str:
         """Fill a template until neither brackets nor braces are left."""
@@ -680,7 +671,7 @@ class Grammar:
 
 def sentences(
     seed: int, part: Part, excluded: Iterable[str] = (), mix: Mix = GENERAL
-) -> Iterator[Sentence]:
+) -> Iterator[str]:
     """Endless distinct sentences of one part.
 
     Args:
@@ -696,7 +687,7 @@ def sentences(
     seen: set[str] = set()
     while True:
         sentence = grammar.sentence()
-        key = normalize(sentence.text)
+        key = normalize(sentence)
         if not key or len(key) > 110 or key in seen or key in banned or part_of(key) != part:
             continue
         if any(text in f" {key} " for text in banned_inside):
@@ -715,7 +706,7 @@ def main() -> None:
     for _, sentence in zip(
         range(arguments.count), sentences(arguments.seed, arguments.part), strict=False
     ):
-        print(sentence.text)
+        print(sentence)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ import numpy as np
 import voices
 from augment import augment
 from features import check, log_mel
-from grammar import MEANINGFUL, Sentence, normalize, sentences
+from grammar import MEANINGFUL, normalize, sentences
 from prompts import load_prompts
 
 if TYPE_CHECKING:
@@ -31,11 +31,10 @@ SHARD = 1000  # utterances
 
 
 class Item(NamedTuple):
-    """16 kHz audio, what is said, and the grammar's domain or «prompts»."""
+    """16 kHz audio and what is said."""
 
     audio: NDArray[np.float32]
     text: str
-    domain: str
 
 
 ESPEAK_LIBRARY = "libespeak-ng.so.1"
@@ -47,16 +46,13 @@ def held_out_texts() -> list[str]:
     return [prompt.text for prompt in load_prompts() if prompt.part != "train"]
 
 
-def training_texts(seed: int) -> Iterator[Sentence]:
-    """Sentences of the training part, some of the short ones joined in pairs.
-
-    A pair counts to the domain of its first sentence.
-    """
+def training_texts(seed: int) -> Iterator[str]:
+    """Sentences of the training part, some of the short ones joined in pairs."""
     rng = random.Random(seed + 7)
     source = sentences(seed, "train", held_out_texts())
     for sentence in source:
-        if len(sentence.text) < 40 and rng.random() < 0.2:
-            yield Sentence(f"{sentence.text}. {next(source).text}", sentence.domain)
+        if len(sentence) < 40 and rng.random() < 0.2:
+            yield f"{sentence}. {next(source)}"
         else:
             yield sentence
 
@@ -66,7 +62,7 @@ def espeak_items(seed: int, build: Path) -> Iterator[Item]:
     rng = random.Random(seed)
     generator = np.random.default_rng(seed)
     engine = voices.Espeak(ESPEAK_LIBRARY, ESPEAK_DATA, build)
-    for text, domain in training_texts(seed):
+    for text in training_texts(seed):
         names = voices.TRAIN_VARIANTS if rng.random() < 0.55 else voices.RANDOM_VARIANTS
         audio = engine.say(
             text,
@@ -76,7 +72,7 @@ def espeak_items(seed: int, build: Path) -> Iterator[Item]:
             pitch_range=rng.randint(15, 90),
             resample=rng.uniform(0.86, 1.16),
         )
-        yield Item(augment(audio, generator), text, domain)
+        yield Item(augment(audio, generator), text)
 
 
 def festival_items(seed: int) -> Iterator[Item]:
@@ -86,12 +82,12 @@ def festival_items(seed: int) -> Iterator[Item]:
     source = training_texts(seed)
     while True:
         batch = [next(source) for _ in range(25)]
-        spoken = voices.festival([sentence.text for sentence in batch])
-        for (text, domain), audio in zip(batch, spoken, strict=True):
+        spoken = voices.festival(batch)
+        for text, audio in zip(batch, spoken, strict=True):
             if audio is None:
                 continue
             rate = voices.SAMPLE_RATE * rng.uniform(0.86, 1.16)
-            yield Item(augment(voices.to_16k(audio, rate), generator), text, domain)
+            yield Item(augment(voices.to_16k(audio, rate), generator), text)
 
 
 def prompt_items(seed: int) -> Iterator[Item]:
@@ -118,7 +114,7 @@ def prompt_items(seed: int) -> Iterator[Item]:
         rate = voices.SAMPLE_RATE * rng.uniform(0.86, 1.16)
         joined = voices.to_16k(np.concatenate(pieces), rate)
         audio_through_all = augment(joined, generator, is_telephone=True)
-        yield Item(audio_through_all, " ".join(p.text for p in chosen), "prompts")
+        yield Item(audio_through_all, " ".join(p.text for p in chosen))
 
 
 def watch_sets(seed: int, build: Path) -> dict[str, list[Item]]:
@@ -129,9 +125,9 @@ def watch_sets(seed: int, build: Path) -> dict[str, list[Item]]:
     sets: dict[str, list[Item]] = {}
     for name, variants in (("seen", voices.TRAIN_VARIANTS), ("unseen", voices.WATCH_VARIANTS)):
         chosen = [next(source) for _ in range(60)]
-        sets[name] = [Item(engine.say(s.text, rng.choice(variants)), *s) for s in chosen]
+        sets[name] = [Item(engine.say(text, rng.choice(variants)), text) for text in chosen]
     prompts = [prompt for prompt in load_prompts() if prompt.part == "watch"]
-    sets["prompts"] = [Item(prompt.audio(), prompt.text, "prompts") for prompt in prompts]
+    sets["prompts"] = [Item(prompt.audio(), prompt.text) for prompt in prompts]
     return sets
 
 
@@ -145,7 +141,6 @@ def save_shard(path: Path, items: list[Item]) -> float:
             frames=np.concatenate(frames).astype(np.float16),
             lengths=np.array([len(f) for f in frames], np.int32),
             texts=np.array([normalize(item.text) for item in items]),
-            domains=np.array([item.domain for item in items]),
         )
     temporary.replace(path)
     return sum(len(f) for f in frames) / 360_000

@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import math
 import queue
-import random
 import threading
 import time
 from dataclasses import dataclass, field
@@ -32,14 +31,12 @@ from running_norm import running_normalize
 from scoring import word_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
 Frames = NDArray[np.float32]
 
 # share of the utterances of a batch
 SOURCES = {"espeak": 0.74, "festival": 0.06, "prompts": 0.20}
-# kept of the general mix when the telephone's language is to be learned
-TELEPHONE_SHARES = {"everyday": 0.2, "chains": 0.15}
 BATCH_FRAMES = 3200  # 32 s
 EMA_DECAY = 0.999
 MEETING_STEPS = 20
@@ -50,13 +47,8 @@ RESCAN_S = 60.0
 
 @dataclass
 class Pool:
-    """Utterances of one source, drawn without repetition until all have been.
+    """Utterances of one source, drawn without repetition until all have been."""
 
-    Attributes:
-        shares: How many of a domain's utterances to keep; all of those not named.
-    """
-
-    shares: Mapping[str, float] = field(default_factory=dict)
     shards: list[NDArray[np.float16]] = field(default_factory=list)
     items: list[tuple[int, int, int, str]] = field(default_factory=list)  # shard, start, stop, text
     deck: list[int] = field(default_factory=list)
@@ -64,13 +56,10 @@ class Pool:
     def add(self, path: Path) -> None:
         """Read a shard."""
         with np.load(path) as data:
-            frames, lengths = data["frames"], data["lengths"]
-            texts, domains = data["texts"].tolist(), data["domains"].tolist()
+            frames, lengths, texts = data["frames"], data["lengths"].tolist(), data["texts"]
         stops = np.cumsum(lengths).tolist()
-        chance = random.Random(path.name)
-        for stop, length, text, domain in zip(stops, lengths.tolist(), texts, domains, strict=True):
-            kept = chance.random() < self.shares.get(domain, 1.0)
-            if kept and len(text) <= length // 4 and length < 2000:
+        for stop, length, text in zip(stops, lengths, texts.tolist(), strict=True):
+            if len(text) <= length // 4 and length < 2000:
                 self.items.append((len(self.shards), stop - length, stop, text))
         self.shards.append(frames)
 
@@ -123,15 +112,12 @@ def hide(frames: Frames, rng: np.random.Generator) -> Frames:
 class Feeder(threading.Thread):
     """Makes batches ahead of the trainer and looks for new shards."""
 
-    def __init__(
-        self, folder: Path, shares: Mapping[str, float], seed: int, *, streaming: bool, gentle: bool
-    ) -> None:
+    def __init__(self, folder: Path, seed: int, *, streaming: bool) -> None:
         super().__init__(daemon=True)
         self.folder = folder
         self.rng = np.random.default_rng(seed)
-        self.gentle = gentle
         self.running_share = 1.0 if streaming else RUNNING_SHARE
-        self.pools = {source: Pool(shares) for source in SOURCES}
+        self.pools = {source: Pool() for source in SOURCES}
         self.known: set[Path] = set()
         self.batches: queue.Queue[tuple[Batch, list[str]] | Exception] = queue.Queue(maxsize=6)
         self.scan()
@@ -164,14 +150,11 @@ class Feeder(threading.Thread):
         while sum(map(len, recordings)) < BATCH_FRAMES:
             source = self.rng.choice(sources, p=weights / weights.sum())
             frames, text = self.pools[source].draw(self.rng)
-            spare = self.gentle and source != "prompts"
-            if not spare:
-                frames = distort(frames, self.rng)
+            frames = distort(frames, self.rng)
             if len(frames) // 4 < len(text) + 2:
                 continue
             norm = running_normalize if self.rng.random() < self.running_share else normalize
-            normalized = norm(frames)
-            recordings.append(normalized if spare else hide(normalized, self.rng))
+            recordings.append(hide(norm(frames), self.rng))
             texts.append(text)
         return pack(recordings), texts
 
@@ -279,10 +262,6 @@ def main() -> None:
     parser.add_argument("--build", type=Path, default=Path("build/tiny_ru"))
     parser.add_argument("--learning-rate", type=float, default=2e-3)
     parser.add_argument("--init", type=Path, help="checkpoint whose averaged weights to start from")
-    parser.add_argument(
-        "--gentle", action="store_true", help="distort and hide parts of the prompts only"
-    )
-    parser.add_argument("--mix", choices=("general", "telephone"), default="general")
     parser.add_argument("--checkpoint", type=Path, help="default: the model's name in the build")
     parser.add_argument("--resume", action="store_true", help="go on from this model's checkpoint")
     parser.add_argument("--threads", type=int, default=2)
@@ -319,8 +298,7 @@ def main() -> None:
         peer = Peer(arguments.build, arguments.model, arguments.worker, network)
     seed = arguments.seed + step + 1000 * (arguments.worker or 0)
     folder = arguments.build / "shards"
-    shares = TELEPHONE_SHARES if arguments.mix == "telephone" else {}
-    feeder = Feeder(folder, shares, seed, streaming=streaming, gentle=arguments.gentle)
+    feeder = Feeder(folder, seed, streaming=streaming)
     feeder.start()
     print(f"{parameters / 1e6:.2f} M parameters, {len(feeder.known)} shards", flush=True)
 
