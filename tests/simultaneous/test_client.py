@@ -193,6 +193,21 @@ def test_results_survive_kill_9_and_a_restart(tmp_path: Path) -> None:
     assert row["delays"] == [1, 1, 1, 1]
 
 
+def test_a_server_that_dies_in_the_middle_is_said_with_the_session(tmp_path: Path) -> None:
+    data = ("--source", str(FIXTURES / "source.txt"), "--target", str(FIXTURES / "target.txt"))
+    with served(tmp_path, *data) as (process, port), RemoteSession("127.0.0.1", port) as session:
+
+        class Kills(WaitK):
+            def policy(self, states: AgentStates | None = None) -> Action:
+                if self.states.source == ["we"]:
+                    process.kill()
+                    process.wait(30)
+                return super().policy(states)
+
+        with pytest.raises(RemoteError, match=f"остались у сервера в сессии {session.session_id}"):
+            evaluate_remotely(Kills(), session, EvaluationOptions())
+
+
 def test_ctrl_c_ends_the_server_in_order(tmp_path: Path) -> None:
     data = ("--source", str(FIXTURES / "source.txt"), "--target", str(FIXTURES / "target.txt"))
     with served(tmp_path, *data) as (process, port):

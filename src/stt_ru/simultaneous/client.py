@@ -288,8 +288,11 @@ def evaluate_remotely(
     for done, index in enumerate(indices):
         try:
             run_instance(agent, RemoteInstance(session, index), size, options.max_tail_steps)
-        except RemoteError:
-            raise
+        except RemoteError as error:
+            raise RemoteError(
+                f"{error}; законченные примеры остались у сервера в сессии {session.session_id}",
+                error.status,
+            ) from error
         except (AgentError, OutputError) as error:
             errors[index] = str(error)
         except Exception as error:
