@@ -90,8 +90,8 @@ def scatter_chart(
         )
     if dots:  # one line of points: thousands of circles would slow the page down
         parts.append(
-            f'<path class="mark" d="{"".join(dots)}" stroke-width="4" stroke-linecap="round" '
-            'stroke-opacity="0.35" fill="none"/>'
+            f'<path class="mark" d="{"".join(dots)}" stroke-width="5" stroke-linecap="round" '
+            'stroke-opacity="0.6" fill="none"/>'
         )
     return _svg(height, title, parts)
 
