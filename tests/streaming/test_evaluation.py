@@ -138,6 +138,25 @@ def test_faster_speech_is_measured_in_wall_time() -> None:
     assert stream_figures(results).latencies[0].final_s == pytest.approx(0.8)
 
 
+def test_the_moment_a_word_was_spoken_is_found_without_reading_the_whole_schedule() -> None:
+    class Counted(list[Cutoff]):
+        read = 0
+
+        def __getitem__(self, position):  # type: ignore[no-untyped-def]  # noqa: ANN001,ANN204
+            self.read += 1
+            return super().__getitem__(position)
+
+        def __iter__(self):  # type: ignore[no-untyped-def]  # noqa: ANN204
+            raise AssertionError("the whole schedule is read for each word")
+
+    cutoffs, _ = spoken(1000)
+    results = evaluated(ISSUE)
+    counted = replace(results, cutoffs=Counted(cutoffs))
+    assert counted.spoken_at(777.77) == pytest.approx(777.67)
+    assert counted.spoken_at(777.77) == replace(results, cutoffs=cutoffs).spoken_at(777.77)
+    assert counted.cutoffs.read < 60  # type: ignore[attr-defined]
+
+
 def statuses(outputs: list[OutputChunk], at: float) -> list[str]:
     _, inputs = spoken(1.5)
     outputs = [replace(c, put_timestamp=c.put_timestamp + 50) for c in outputs]

@@ -210,13 +210,14 @@ class StreamingEvaluationResults:
 
         The first chunk was put when it had been spoken; from there the schedule tells.
         """
-        real = [cutoff.t_real for cutoff in self.cutoffs]
-        audio = [cutoff.t_audio for cutoff in self.cutoffs]
-        if len(self.cutoffs) < 2 or not audio[-1]:
+        cutoffs = self.cutoffs
+        if len(cutoffs) < 2 or not cutoffs[-1].t_audio:
             return audio_s
-        position = min(max(bisect.bisect_left(audio, audio_s), 1), len(audio) - 1)
-        slope = (real[position] - real[position - 1]) / (audio[position] - audio[position - 1])
-        return real[position] + (audio_s - audio[position]) * slope - real[1]
+        found = bisect.bisect_left(cutoffs, audio_s, key=lambda cutoff: cutoff.t_audio)
+        position = min(max(found, 1), len(cutoffs) - 1)
+        before, after = cutoffs[position - 1], cutoffs[position]
+        slope = (after.t_real - before.t_real) / (after.t_audio - before.t_audio)
+        return after.t_real + (audio_s - after.t_audio) * slope - cutoffs[1].t_real
 
 
 def evaluate_streaming(
