@@ -64,6 +64,20 @@ def make_app(store: SessionStore, *, token: str | None = None, body_timeout_s: f
         token: Required of every request but for the page `/live`, which has no data of its own.
         body_timeout_s: Seconds in which a body must have arrived.
     """
+    decoding: dict[int, asyncio.Task[object]] = {}
+
+    async def made_ready(index: int) -> None:
+        """Wait until a recording is decoded: by one thread, however many clients begin with it.
+
+        A thread a client would wait for its turn behind the loop, the longer the more clients.
+        """
+        if store.corpus.is_ready(index):
+            return
+        if index not in decoding:
+            decode = run_in_threadpool(store.corpus.source, index)
+            decoding[index] = asyncio.create_task(decode)
+            decoding[index].add_done_callback(lambda _: decoding.pop(index))
+        await asyncio.shield(decoding[index])  # a client that goes takes nothing from the others
 
     async def root(request: Request) -> Response:
         parameters(request)
@@ -78,11 +92,8 @@ def make_app(store: SessionStore, *, token: str | None = None, body_timeout_s: f
         size, offset = number(given, "segment_size"), whole(given, "offset")
         session = store.find(given.get("session_id"))
         session.check(index)
-        if store.corpus.is_ready(index):
-            return JSONAnswer(session.read(index, segment_size=size, offset=offset))
-        return JSONAnswer(
-            await run_in_threadpool(session.read, index, segment_size=size, offset=offset)
-        )
+        await made_ready(index)
+        return JSONAnswer(session.read(index, segment_size=size, offset=offset))
 
     async def hypothesis(request: Request) -> Response:
         given = parameters(request, "session_id", "instance_id")
@@ -90,9 +101,8 @@ def make_app(store: SessionStore, *, token: str | None = None, body_timeout_s: f
         text = await body_text(request, body_timeout_s)
         session = store.find(given.get("session_id"))
         session.check(index)
-        if store.corpus.is_ready(index):
-            return JSONAnswer(session.write(index, text))
-        return JSONAnswer(await run_in_threadpool(session.write, index, text))
+        await made_ready(index)
+        return JSONAnswer(session.write(index, text))
 
     async def result(request: Request) -> Response:
         given = parameters(request, "session_id", "instance_id")

@@ -166,7 +166,6 @@ class SessionStore:
         }
         try:
             folder.mkdir()
-            (folder / LOG_NAME).touch()
             _write_whole(folder / SESSION_FILE, json.dumps(about) + "\n")
         except OSError as error:
             raise NotSavedError(f"сессия не начата: {folder}: {reason(error)}") from error
