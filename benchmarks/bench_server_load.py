@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import soundfile
-import uvloop
 from measuring import emit, parser
 
 if TYPE_CHECKING:
@@ -199,7 +198,7 @@ def main() -> int:
             folder = Path(name)
             recordings = make_recordings(folder, options.recordings, options.seconds)
             with serving(folder) as server:
-                tally, wall_s = uvloop.run(run_clients(options.clients, server.port, recordings))
+                tally, wall_s = asyncio.run(run_clients(options.clients, server.port, recordings))
         is_good = is_good and not tally.wrong
         latencies_ms = sorted(1000 * latency for latency in tally.latencies_s)
         emit(
@@ -216,7 +215,7 @@ def main() -> int:
             median_ms=round(statistics.median(latencies_ms), 2),
             p99_ms=round(latencies_ms[int(0.99 * (len(latencies_ms) - 1))], 2),
             worst_ms=round(latencies_ms[-1], 2),
-            web={name: version(name) for name in ("uvicorn", "starlette", "httptools", "uvloop")},
+            web={name: version(name) for name in ("uvicorn", "starlette", "httptools")},
             wrong=tally.wrong[:10],
             wrong_count=len(tally.wrong),
         )
