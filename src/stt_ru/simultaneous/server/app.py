@@ -22,6 +22,7 @@ from starlette.routing import Route
 from stt_ru.errors import SttRuError
 from stt_ru.simultaneous.server.errors import (
     BadRequestError,
+    BodyLateError,
     BodyTooLargeError,
     ProtocolError,
     UnauthorizedError,
@@ -227,7 +228,8 @@ async def body_text(request: Request, timeout_s: float) -> str:
 
     Raises:
         BodyTooLargeError: If it is longer than `MAX_BODY_BYTES`, said before it is all received.
-        BadRequestError: If it is not UTF-8 or does not arrive in time.
+        BodyLateError: If it does not arrive in time.
+        BadRequestError: If it is not UTF-8.
     """
     announced = request.headers.get("content-length", "")
     if announced.isdecimal() and (len(announced) > 18 or int(announced) > MAX_BODY_BYTES):
@@ -240,7 +242,7 @@ async def body_text(request: Request, timeout_s: float) -> str:
                 if len(data) > MAX_BODY_BYTES:
                     raise _too_large()
     except TimeoutError as error:
-        raise BadRequestError(f"тело запроса не пришло за {timeout_s:g} с") from error
+        raise BodyLateError(f"тело запроса не пришло за {timeout_s:g} с") from error
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -273,10 +275,10 @@ async def _our_error(request: Request, error: Exception) -> Response:
     status = 500
     if isinstance(error, ProtocolError):
         status = error.status
+        if error.closes:
+            headers["Connection"] = "close"
     if isinstance(error, UnauthorizedError):
         headers["WWW-Authenticate"] = "Bearer"
-    if isinstance(error, BodyTooLargeError):
-        headers["Connection"] = "close"  # the rest of the body is not read
     return JSONAnswer({"error": str(error)}, status, headers)
 
 

@@ -8,9 +8,15 @@ from stt_ru.errors import SttRuError
 
 
 class ProtocolError(SttRuError):
-    """A request cannot be served; nothing has changed. Its text is a sentence in Russian."""
+    """A request cannot be served; nothing has changed. Its text is a sentence in Russian.
+
+    Attributes:
+        status: Of the answer.
+        closes: Whether the connection ends with it, since the rest of the body is not read.
+    """
 
     status: ClassVar[int] = 400
+    closes: ClassVar[bool] = False
 
 
 class BadRequestError(ProtocolError):
@@ -39,6 +45,13 @@ class BodyTooLargeError(ProtocolError):
     """The body is longer than is accepted."""
 
     status = 413
+    closes = True
+
+
+class BodyLateError(ProtocolError):
+    """The body has stopped coming."""
+
+    closes = True
 
 
 class TooManySessionsError(ProtocolError):
