@@ -26,7 +26,7 @@ from stt_ru.streaming.chunks import InputChunk, OutputChunk, Signal, Transcripti
 from stt_ru.streaming.transcription import Token, Transcription, timed_transcription
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     import numpy as np
     from numpy.typing import NDArray
@@ -497,8 +497,3 @@ def _differences(job: _Job) -> list[tuple[_Moment, int, list[AlignedPair]]]:
         found.append((moment, depth - len(left), entered[::-1]))
         before = last
     return found
-
-
-def final_text(output_chunks: Iterable[OutputChunk]) -> str:
-    """The whole text of a history as the model wrote it."""
-    return TranscriptionChunk.join(output_chunks)
