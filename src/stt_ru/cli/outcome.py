@@ -61,8 +61,15 @@ def recordings_folder(manifest: Path) -> Path:
     return manifest if manifest.is_dir() else manifest.parent
 
 
-def check_output(output: Path | None, inputs: Sequence[Path]) -> None:
+def check_output(
+    output: Path | None, inputs: Sequence[Path], *, suffixes: tuple[str, ...] = SUFFIXES
+) -> None:
     """Refuse a report that cannot be written or would replace what it is made from.
+
+    Args:
+        output: The report's file; None for none.
+        inputs: What it is made from.
+        suffixes: The kinds of files that the command writes.
 
     Raises:
         UsageError: Saying why.
@@ -71,7 +78,7 @@ def check_output(output: Path | None, inputs: Sequence[Path]) -> None:
 
     if output is None:
         return
-    check_target(output, suffixes=SUFFIXES)
+    check_target(output, suffixes=suffixes)
     suffix = output.suffix.lower()
     if suffix in _PACKAGES:
         import importlib.util

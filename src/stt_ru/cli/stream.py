@@ -221,7 +221,7 @@ def stream(
     samples = load_manifest(manifest, allow_empty=allow_empty, warn=notices.append)
     requests = parse_models(model or [DEFAULT_MODEL], None)
     aligner_request = parse_model(aligner, "--aligner")
-    check_output(output, [manifest])
+    check_output(output, [manifest], suffixes=(".json",))
     if save_timings is not None:
         check_target(save_timings, suffixes=(".jsonl",))
         if save_timings.exists() and save_timings.resolve() == manifest.resolve():
