@@ -76,6 +76,7 @@ def test_digits_on_one_side_only(reference: str, hypothesis: str, expected: bool
         ("тысяча рублей", "тысяча рублей", False),  # «1000» is the other variant
         ("тысяча рублей", "1001 рублей", True),
         ("да <*>", "да 15", False),
+        ("да <*>", "нет 15", False),  # with an error beside it too
     ],
 )
 def test_digits_are_looked_for_in_the_branch_that_was_said(

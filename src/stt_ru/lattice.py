@@ -138,11 +138,6 @@ def align_texts(reference: str, chosen: str | None, hypothesis: str) -> list[Pai
     return align(normalize(reference).split(), heard.split())
 
 
-def branch_words(branch: str) -> list[str]:
-    """The words of a branch, those of its denominator: without «<*>»."""
-    return [word for word in Alternative.of(branch).words if word != ANYTHING]
-
-
 def _stretches(branch: str, hypothesis: str) -> Iterator[tuple[list[str] | None, list[str]]]:
     """Stretches of the branch with the words that stand for them; None is «<*>».
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from stt_ru.errors import UsageError
 from stt_ru.normalize import has_digits, normalize
 from stt_ru.scoring import Score, total_score
-from stt_ru.variants import Marked, read_reference
+from stt_ru.variants import Marked, has_anything, read_reference
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -131,7 +131,7 @@ class FileResult:
         """Whether figures stand only in the reference or only in the hypothesis."""
         if self.hypothesis is None or self.score is None:
             return False
-        if self.chosen is not None and not self.score.words.errors:
+        if self.chosen is not None and (not self.score.words.errors or has_anything(self.chosen)):
             return False  # «<*>» may stand for figures
         return has_digits(self.compared_text) != has_digits(self.hypothesis)
 

@@ -4,9 +4,12 @@ import io
 import sys
 import tracemalloc
 import zipfile
+from dataclasses import replace
+from datetime import timedelta, timezone
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import pytest
 
 from stt_ru.errors import MissingExtraError, ReportError
@@ -14,9 +17,7 @@ from stt_ru.report import xlsx_report
 from stt_ru.report.content import render
 from stt_ru.report.files import write_report
 from tests.report.test_html_report import TWO, VARIANTS, content, model, row
-from tests.report.test_json_report import NOT_LOADED, REPORT
-
-openpyxl = pytest.importorskip("openpyxl")
+from tests.report.test_json_report import NOT_LOADED, NOW, REPORT
 
 
 def book(tmp_path: Path, *reports: Any) -> Any:
@@ -133,9 +134,13 @@ def test_more_rows_than_a_sheet_holds_are_refused(
 
 
 def test_the_same_report_is_the_same_file(tmp_path: Path) -> None:
-    pieces = [b"".join(xlsx_report.xlsx_report(content(REPORT))) for _ in range(2)]
+    moscow = NOW.astimezone(timezone(timedelta(hours=3)))
+    report = replace(content(REPORT), created_at=moscow)
+    pieces = [b"".join(xlsx_report.xlsx_report(report)) for _ in range(2)]
     assert pieces[0] == pieces[1]
-    assert openpyxl.load_workbook(io.BytesIO(pieces[0])).properties.title.endswith("eval.csv")
+    properties = openpyxl.load_workbook(io.BytesIO(pieces[0])).properties
+    assert properties.title.endswith("eval.csv")
+    assert properties.created == NOW.replace(tzinfo=None)  # Excel takes it for UTC
 
 
 def test_rows_are_not_held_in_memory(tmp_path: Path) -> None:

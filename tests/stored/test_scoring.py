@@ -100,6 +100,11 @@ def test_marks_that_cannot_be_read_name_their_file_and_line(place: Path) -> None
         score_files(["r.json"], manifest="m.csv", variants=True)
     with pytest.raises(UsageError, match=r"r\.json: запись 1 \(0\.wav\): скобка открыта"):
         score_files(["r.json"], variants=True)
+    both = json.loads(report_text("да", "да"))
+    both["models"] += json.loads(report_text("{а", "а"))["models"]
+    write(r__json=json.dumps(both))
+    with pytest.raises(UsageError, match=r"r\.json: запись 1 \(0\.wav\): скобка открыта"):
+        score_files(["r.json"], variants=True)
 
 
 def test_marks_that_are_not_read_are_said(place: Path) -> None:

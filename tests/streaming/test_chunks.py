@@ -37,7 +37,7 @@ def parts(*pairs: tuple[int | str, str]) -> list[TranscriptionChunk]:
                 *parts((1, "word2"), (2, "word3"), (1, "word2a word2b"), (2, "")),
             ],
             "word1 word2a word2b",
-            id="the issue's",
+            id="replaced, added and removed",
         ),
         pytest.param(parts((1, "а"), (2, "б"), (1, ""), (1, "в")), "в б", id="place is kept"),
         pytest.param(parts((1, " а "), (2, "")), "а", id="spaces"),

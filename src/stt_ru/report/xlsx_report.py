@@ -6,6 +6,7 @@ import json
 import math
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC
 from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
@@ -71,8 +72,8 @@ def xlsx_report(content: ReportContent) -> Iterator[bytes]:
         workbook.set_properties(
             {
                 "title": _text(f"Распознавание речи: {content.manifest}")[:255],
-                # Excel's times have no zone.
-                "created": content.created_at.replace(tzinfo=None),
+                # XlsxWriter writes the time as UTC.
+                "created": content.created_at.astimezone(UTC).replace(tzinfo=None),
             }
         )
         try:

@@ -57,6 +57,8 @@ _DECIDED_BY_SERVER: Final = {
     "eval_latency_unit": "--eval-latency-unit",
     "use_ref_len": "--no-use-ref-len",
     "sacrebleu_tokenizer": "--sacrebleu-tokenizer",
+    "asr_model_dir": "--asr-model-dir",
+    "asr_vad_dir": "--asr-vad-dir",
     "output": "--output",
     "continue_unfinished": "--continue-unfinished",
 }

@@ -91,8 +91,8 @@ def as_variants(text: str, path: str, line: int, *, variants: bool) -> str:
         return text
     if not variants:
         raise UsageError(
-            f"{path}:{line}: варианты «{{ a / b }}» здесь не читаются: оставьте в тексте один или, "
-            "если это эталоны, добавьте --variants"
+            f"{path}:{line}: варианты «{{ a / b }}» здесь не читаются: оставьте в тексте один; "
+            "в эталонах их читает --variants"
         )
     depth = 0
     signs = []

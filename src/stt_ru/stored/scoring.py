@@ -151,10 +151,10 @@ class _File:
             models = parse_report(self.text, name=self.path).models
             if not models:
                 raise UsageError(f"{self.path}: в отчёте нет ни одной модели")
-            longest = max(models, key=lambda model: len(model.results))
             places += [
                 (f"{self.path}: запись {number} ({shown(row.audio)})", row.reference)
-                for number, row in enumerate(longest.results, start=1)
+                for model in models
+                for number, row in enumerate(model.results, start=1)
             ]
             return [
                 replace(model, wall_s=0.0) for model in models

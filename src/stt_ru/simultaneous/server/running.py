@@ -141,7 +141,7 @@ def make_server(
     config = uvicorn.Config(
         make_app(store, token=token, body_timeout_s=body_timeout_s),
         access_log=False,
-        loop="asyncio",  # uvloop, where it is installed, accepts one connection a turn
+        loop="asyncio",  # with uvloop 200 clients at once waited for seconds to be connected
         proxy_headers=False,  # nothing here asks who the client is
         log_level="error",  # its warnings are of clients that send nonsense
         timeout_keep_alive=_KEEP_ALIVE_S,
