@@ -3,6 +3,7 @@
 import os
 import sys
 import types
+from importlib.metadata import PackageNotFoundError
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from stt_ru.errors import MissingExtraError, ModelLoadError
+from stt_ru.streaming import engines
 from stt_ru.streaming.caller import receive_transcription
 from stt_ru.streaming.chunks import TranscriptionChunk, check_consistency
 from stt_ru.streaming.engines import SherpaStream, VoskStream
@@ -73,6 +75,31 @@ def test_vosk_ends_utterances_and_goes_on(tmp_path: Path, monkeypatch: pytest.Mo
         assert texts[:2] == ["w1", "w1 w2"]
         assert texts[-1] == "w1 w2 w3 w4 w5 w6"
     asr.stop_thread()
+
+
+@pytest.mark.parametrize("package", ["sherpa-onnx", "vosk"])
+def test_the_version_of_an_engine_is_a_setting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str
+) -> None:
+    sherpa: Any = types.ModuleType("sherpa_onnx")
+    sherpa.OnlineRecognizer = types.SimpleNamespace(from_transducer=FakeSherpa)
+    monkeypatch.setitem(sys.modules, "sherpa_onnx", sherpa)
+    monkeypatch.setitem(sys.modules, "vosk", fake_vosk())
+    folder = sherpa_folder(tmp_path)
+
+    def engine(**versions: str) -> str:
+        def installed(name: str) -> str:
+            if versions.get("version") is None or name != package:
+                raise PackageNotFoundError(name)
+            return versions["version"]
+
+        monkeypatch.setattr(engines, "version", installed)
+        make = VoskStream if package == "vosk" else SherpaStream
+        return make(folder).settings["engine"]
+
+    assert engine(version="1.10") == f"{package} 1.10"
+    assert engine(version="1.11") == f"{package} 1.11"
+    assert engine() == package  # its module is on the path, and nobody has installed it
 
 
 class FakeSherpa:

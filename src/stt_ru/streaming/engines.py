@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from mmap import ACCESS_READ, mmap
 from typing import TYPE_CHECKING, Any, Final
 
@@ -69,7 +70,11 @@ class SherpaStream(StreamingASR):
             )
         except Exception as error:
             raise ModelLoadError(f"модель {SHERPA} не загрузилась: {error}") from error
-        self.settings = {"stream": "own", "weights": weights_digest([*files.values(), tokens])}
+        self.settings = {
+            "stream": "own",
+            "engine": _engine("sherpa-onnx"),
+            "weights": weights_digest([*files.values(), tokens]),
+        }
 
     def _run(self) -> None:
         streams: dict[RecordingId, Any] = {}
@@ -103,6 +108,14 @@ class SherpaStream(StreamingASR):
                 self.output_buffer.put(
                     OutputChunk(data=Signal.FINISH, seconds_processed=chunk.end_time), id=id
                 )
+
+
+def _engine(package: str) -> str:
+    """The engine with its version, which moves the text as the weights do."""
+    try:
+        return f"{package} {version(package)}"
+    except PackageNotFoundError:  # put on the path by hand, not installed
+        return package
 
 
 def _one_file(folder: Path, part: str) -> Path:
@@ -161,7 +174,11 @@ class VoskStream(StreamingASR):
             raise ModelLoadError(f"модель {VOSK} не загрузилась: {error}") from error
         self._make: Any = vosk.KaldiRecognizer
         files = (file for file in model_dir.rglob("*") if file.is_file())
-        self.settings = {"stream": "own", "weights": weights_digest(files)}
+        self.settings = {
+            "stream": "own",
+            "engine": _engine("vosk"),
+            "weights": weights_digest(files),
+        }
 
     @property
     def audio_type(self) -> AudioType:
