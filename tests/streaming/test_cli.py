@@ -129,7 +129,16 @@ def test_a_failed_recording_is_exit_code_1_and_named(
         pytest.param(["-o", "r.txt"], "кончаться на .json\n", id="output"),
         pytest.param(["-o", "r.xlsx"], "кончаться на .json\n", id="Excel"),
         pytest.param(["-o", "r.html"], "кончаться на .json\n", id="page"),
-        pytest.param(["--history", "a/b/c"], "нет каталога a/b", id="history"),
+        pytest.param(
+            ["--history", "a/b/c"],
+            "--history a/b/c: сюда не записать: нет каталога над ним",
+            id="history",
+        ),
+        pytest.param(
+            ["--plots", f"{__file__}/c"],
+            f"--plots {__file__}/c: сюда не записать: часть пути – не каталог",
+            id="plots",
+        ),
         pytest.param(["--aligner", "нет"], "нет модели «нет»", id="aligner"),
         pytest.param(["--aligner", "x=нет"], "--aligner x=нет: нет каталога", id="aligner folder"),
         pytest.param(["-m", "vosk-stream=нет"], "нет каталога нет", id="model folder"),

@@ -61,6 +61,8 @@ def test_ctm(tmp_path: Path) -> None:
         ("два", 0.5, 0.75),
     ]
     file.write_text("call 1 0.1\n")
+    with pytest.raises(UsageError, match=r"none\.ctm: такого файла или папки нет"):
+        read_ctm(tmp_path / "none.ctm")
     with pytest.raises(UsageError, match=r"a.ctm:1"):
         read_ctm(file)
 

@@ -215,7 +215,7 @@ def stream(
     """
     from stt_ru.cli.models import parse_model, parse_models
     from stt_ru.manifest import load_manifest
-    from stt_ru.report.files import check_target
+    from stt_ru.report.files import check_folder, check_target
 
     notices: list[str] = []  # said after the table, where they are seen
     samples = load_manifest(manifest, allow_empty=allow_empty, warn=notices.append)
@@ -234,9 +234,9 @@ def stream(
         raise UsageError("--streams отправляет записи в реальном времени: уберите --remap")
     if not quantization.isalnum():  # it becomes a part of a file name
         raise UsageError(f"--quantization «{quantization}»: нужно int8, none или другое одно слово")
-    for folder in (history, plots):
+    for name, folder in (("--history", history), ("--plots", plots)):
         if folder is not None:
-            _make_folder(folder)
+            check_folder(folder, name)
 
     # From here on the heavy libraries are loaded; a wrong request above has not paid for them.
     if plots is not None:
@@ -270,17 +270,6 @@ def stream(
     if interrupted is not None:
         code = interrupted.exit_code
     raise typer.Exit(late.exit_code or code)
-
-
-def _make_folder(folder: Path) -> None:
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder}: это не каталог")
-    if not folder.parent.is_dir():
-        raise UsageError(f"{folder}: нет каталога {folder.parent}; создайте его")
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"каталог {folder} не создать: {error.strerror}") from error
 
 
 def _check_plots() -> None:

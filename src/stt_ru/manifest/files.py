@@ -20,6 +20,7 @@ LINE_END: Final = re.compile(r"\r\n?|\n")
 _OS_ERRORS = {
     errno.ENOENT: "такого файла или папки нет",
     errno.ENOTDIR: "на пути стоит файл, а не папка",
+    errno.EISDIR: "это папка, а не файл",
     errno.EACCES: "нет прав на чтение",
     errno.EPERM: "нет прав на чтение",
     errno.ELOOP: "символическая ссылка замкнута на себя",

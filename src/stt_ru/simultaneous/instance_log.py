@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from stt_ru.errors import UsageError
+from stt_ru.manifest.files import describe_os_error
 from stt_ru.simultaneous.record import InstanceRecord, LatencyUnit
 from stt_ru.simultaneous.segments import DataType
 
@@ -56,7 +57,7 @@ def read_log(path: Path, *, latency_unit: LatencyUnit) -> dict[int, InstanceReco
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise UsageError(f"журнал {path} не читается: {error.strerror or error}") from error
+        raise UsageError(f"журнал {path}: {describe_os_error(error)}") from error
     complete, _, torn = data.rpartition(b"\n")
     lines = complete.split(b"\n") if complete else []
     if torn and _is_json(torn):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from stt_ru.errors import UsageError
+from stt_ru.manifest.files import describe_os_error
 from stt_ru.normalize import normalize
 from stt_ru.report.files import write_report
 from stt_ru.streaming.history import words_to_json
@@ -190,7 +191,7 @@ def _lines(path: Path) -> list[str]:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise UsageError(f"{path}: не читается: {os.strerror(error.errno or 0)}") from error
+        raise UsageError(f"{path}: {describe_os_error(error)}") from error
     encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     try:
         return data.decode(encoding).splitlines()
