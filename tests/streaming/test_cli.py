@@ -191,6 +191,38 @@ def test_a_streaming_model_is_measured_on_whole_recordings_too(
     assert (fields["stream"], fields["weights"], fields["channel"]) == ("own", weights, "own")
 
 
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ("", ""),
+        ("--language ru --workers auto --mono --vad-threshold 0.5", ""),
+        ("--language en", "--language"),
+        ("--no-vad --workers 2 --mono", "--workers, --no-vad"),
+        ("--max-speech-s 5 --device cpu --batch-size 4", "--device, --batch-size, --max-speech-s"),
+        (
+            "--quantization none --vad-threshold 0.4 --min-speech-ms 1 --min-silence-ms 1 "
+            "--speech-pad-ms 1",
+            "--quantization, --vad-threshold, --min-speech-ms, --min-silence-ms, --speech-pad-ms",
+        ),
+    ],
+)
+def test_options_that_a_streaming_model_has_not_are_named(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    given: str,
+    named: str,
+) -> None:
+    demo = Path(__file__).parents[2] / "fixtures" / "demo" / "02-accept.wav"
+    manifest = tmp_path / "m.jsonl"
+    manifest.write_text(json.dumps({"audio": str(demo), "text": "принять звонок"}) + "\n")
+    arguments = ("evaluate", manifest, "-m", "tiny-ru-stream", "-q", *given.split())
+    assert stt_ru(monkeypatch, *arguments) == 0
+    said = [line for line in capsys.readouterr().err.splitlines() if "не действуют" in line]
+    line = f"Внимание: на потоковые модели (tiny-ru-stream) не действуют параметры: {named}"
+    assert said == ([line] if named else [])
+
+
 @pytest.mark.parametrize("command_name", ["evaluate", "stream"])
 def test_an_engine_without_its_folder_is_exit_code_2(
     manifest: Path,

@@ -79,7 +79,8 @@ def evaluate(
     model: Annotated[
         list[str] | None,
         model_option(
-            "Модель onnx-asr, tiny-ru (встроенная, демонстрационная) или МОДУЛЬ:ФУНКЦИЯ своего "
+            "Модель onnx-asr, tiny-ru (встроенная, демонстрационная), потоковая – tiny-ru-stream, "
+            "sherpa-stream=КАТАЛОГ, vosk-stream=КАТАЛОГ – или МОДУЛЬ:ФУНКЦИЯ своего "
             f"распознавателя; можно повторять (по умолчанию {DEFAULT_MODEL}).",
         ),
     ] = None,
@@ -193,6 +194,22 @@ def evaluate(
             check_request(request.name, language, max_speech_s)
     if vad_dir is not None:
         check_vad_folder(vad_dir)
+    given = {
+        "--quantization": quantization.lower() != "int8",
+        "--language": language != "ru",
+        "--device": device != "auto",
+        "--workers": threads is not None,
+        "--batch-size": batch_size != 1,
+        "--no-vad": no_vad,
+        "--vad-dir": vad_dir is not None,
+        "--vad-threshold": vad_threshold != THRESHOLD,
+        "--min-speech-ms": min_speech_ms != MIN_SPEECH_MS,
+        "--max-speech-s": max_speech_s != MAX_SPEECH_S,
+        "--min-silence-ms": min_silence_ms != MIN_SILENCE_MS,
+        "--speech-pad-ms": speech_pad_ms != SPEECH_PAD_MS,
+    }
+    streaming = [request.name for request in requests if request.name in STREAMING_ENGINES]
+    notices += _without_effect(streaming, [name for name, is_given in given.items() if is_given])
     settings = {
         "quantization": _quantization(quantization),
         "language": language,
@@ -224,6 +241,14 @@ def evaluate(
     if interrupted is not None:
         code = interrupted.exit_code
     raise typer.Exit(late.exit_code or code)
+
+
+def _without_effect(streaming: Sequence[str], given: Sequence[str]) -> list[str]:
+    """What to say of options that streaming models have not; nothing without either."""
+    if not streaming or not given:
+        return []
+    models = ", ".join(dict.fromkeys(streaming))
+    return [f"на потоковые модели ({models}) не действуют параметры: {', '.join(given)}"]
 
 
 def _workers(text: str) -> int | None:
