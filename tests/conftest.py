@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -18,6 +19,10 @@ from stt_ru.transcriber import Transcript
 # A busy machine is no failure of a property: no test of ours is timed.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
+
+# A job that a shell began with «&» ignores Ctrl+C, and so would the commands that tests begin.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).parents[1]
 GOLDEN = ROOT / "fixtures" / "golden"
