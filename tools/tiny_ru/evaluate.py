@@ -1,8 +1,8 @@
 """Measure the embedded models on what they were not trained on.
 
-Every set is made anew from fixed seeds: sentences of the grammar's test part, prompts of the test
-part, sixty sentences written by hand. Rates are over all words of a set; the interval is the 95 %
-percentile bootstrap over utterances. The sets that ``train.py`` watches are others.
+Every set is made anew from fixed seeds: sentences of the grammar's test part, real recordings of
+the test part, sixty sentences written by hand. Rates are over all words of a set; the interval is
+the 95 % percentile bootstrap over utterances. The sets that ``train.py`` watches are others.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import voices
 from grammar import MEANINGFUL, Domain, normalize, sentences
 from make_data import ESPEAK_DATA, ESPEAK_LIBRARY, held_out_texts
 from numpy.typing import NDArray
-from prompts import load_prompts, part_of_prompt
+from recordings import load_prompts, load_readings, part_of_recording
 from scoring import character_errors, word_errors
 
 SEED = 2026
@@ -135,13 +135,15 @@ def load_sets(folder: Path) -> list[TestSet]:
     return sets
 
 
-def announcer_sets() -> Iterable[TestSet]:
-    """The real announcer's held-out prompts, all and those of three words or more."""
+def real_sets() -> Iterable[TestSet]:
+    """What is held out of the announcer, all and three words or more, and of the reader."""
     held = [prompt for prompt in load_prompts() if prompt.part == "test"]
     items = [(prompt.audio(), prompt.text) for prompt in held]
     yield TestSet("announcer, held-out prompts", items)
     longer = [item for item in items if len(item[1].split()) >= 3]
     yield TestSet("announcer, held-out, 3+ words", longer)
+    readings = [reading for reading in load_readings() if reading.part == "test"]
+    yield TestSet("reader, held-out sentences", [(r.audio(), r.text) for r in readings])
 
 
 def manifest_set(title: str, manifest: Path, *, held_out_only: bool = False) -> TestSet:
@@ -160,7 +162,7 @@ def manifest_set(title: str, manifest: Path, *, held_out_only: bool = False) -> 
         text = row["text"]
         if held_out_only:
             foreign = any(c.isdigit() or (c.isascii() and c.isalpha()) for c in text)
-            if foreign or normalize(text) in trained or part_of_prompt(text) != "test":
+            if foreign or normalize(text) in trained or part_of_recording(text) != "test":
                 continue
         audio, rate = sf.read(manifest.parent / row["audio"], dtype="float32")
         items.append((soxr.resample(audio, rate, voices.SAMPLE_RATE).astype(np.float32), text))
@@ -257,7 +259,7 @@ def main() -> None:
         making = folder.with_suffix(".tmp")
         save_sets(synthetic_sets(arguments.build, arguments.free_text, arguments.count), making)
         making.rename(folder)
-    sets = [*load_sets(folder), *announcer_sets()]
+    sets = [*load_sets(folder), *real_sets()]
     if arguments.golos:
         sets.append(manifest_set("voice-assistant requests (real)", arguments.golos))
     if arguments.prompts:

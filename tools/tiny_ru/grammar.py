@@ -669,6 +669,16 @@ class Grammar:
         )
 
 
+def ban(texts: Iterable[str]) -> Callable[[str], bool]:
+    """Whether a normalised text is one of these or has one inside.
+
+    The latter only from three words on: «спасибо» may be said by anyone in a longer sentence.
+    """
+    banned = {normalize(text) for text in texts}
+    inside = [f" {text} " for text in banned if text.count(" ") >= 2]
+    return lambda text: text in banned or any(part in f" {text} " for part in inside)
+
+
 def sentences(
     seed: int, part: Part, excluded: Iterable[str] = (), mix: Mix = GENERAL
 ) -> Iterator[str]:
@@ -677,20 +687,16 @@ def sentences(
     Args:
         seed: Seed of the generator.
         part: Which part of the text space to draw from.
-        excluded: Texts that must not be produced, alone or inside a longer sentence (the latter
-            only if they have three words or more: «спасибо» alone may be said by anyone).
+        excluded: Texts that must not be produced, see ``ban``.
         mix: Share of each domain.
     """
-    banned = {normalize(text) for text in excluded}
-    banned_inside = [f" {text} " for text in banned if text.count(" ") >= 2]
+    is_banned = ban(excluded)
     grammar = Grammar(random.Random(seed), mix)
     seen: set[str] = set()
     while True:
         sentence = grammar.sentence()
         key = normalize(sentence)
-        if not key or len(key) > 110 or key in seen or key in banned or part_of(key) != part:
-            continue
-        if any(text in f" {key} " for text in banned_inside):
+        if not key or len(key) > 110 or key in seen or part_of(key) != part or is_banned(key):
             continue
         seen.add(key)
         yield sentence

@@ -1,10 +1,11 @@
 """Make training data: shards of log-mel frames with their texts.
 
-``espeak`` and ``festival`` read sentences of the grammar's training part; ``prompts`` mixes the
-announcer's training texts, alone and joined. Every item goes through ``augment``. No sentence
-equals or contains (from three words on) a prompt that is held out. Shards can be added while
-training runs. ``watch`` makes three small clean sets to look at meanwhile, apart from those that
-``evaluate.py`` uses.
+``espeak`` and ``festival`` read sentences of the grammar's training part; ``prompts`` has the
+announcer's training texts, alone and joined; ``spliced`` has sentences made of pieces of them;
+``reader`` has stretches of the reader's sentences, and pieces put together. Every item goes through
+``augment``. No text equals or contains (from three words on) one that is held out. Shards can be
+added while training runs. ``watch`` makes small clean sets to look at meanwhile, apart from those
+that ``evaluate.py`` uses.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ import numpy as np
 import voices
 from augment import augment
 from features import check, log_mel
-from grammar import MEANINGFUL, normalize, sentences
-from prompts import load_prompts
+from grammar import GENERAL, MEANINGFUL, Mix, Part, ban, normalize, sentences
+from recordings import Recording, load_prompts, load_readings
+from splice import Aligner, Piece, Pieces
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,14 +44,20 @@ ESPEAK_DATA = Path("/usr/lib/x86_64-linux-gnu/espeak-ng-data")
 
 
 def held_out_texts() -> list[str]:
-    """Texts of the prompts that training must not contain."""
-    return [prompt.text for prompt in load_prompts() if prompt.part != "train"]
+    """Texts of real recordings that training must not contain."""
+    recordings = [*load_prompts(), *load_readings()]
+    return [recording.text for recording in recordings if recording.part != "train"]
 
 
-def training_texts(seed: int) -> Iterator[str]:
+def of_part(recordings: list[Recording], part: Part) -> list[Recording]:
+    """Those recordings that belong to a part."""
+    return [recording for recording in recordings if recording.part == part]
+
+
+def training_texts(seed: int, mix: Mix = GENERAL) -> Iterator[str]:
     """Sentences of the training part, some of the short ones joined in pairs."""
     rng = random.Random(seed + 7)
-    source = sentences(seed, "train", held_out_texts())
+    source = sentences(seed, "train", held_out_texts(), mix)
     for sentence in source:
         if len(sentence) < 40 and rng.random() < 0.2:
             yield f"{sentence}. {next(source)}"
@@ -57,12 +65,12 @@ def training_texts(seed: int) -> Iterator[str]:
             yield sentence
 
 
-def espeak_items(seed: int, build: Path) -> Iterator[Item]:
+def espeak_items(seed: int, build: Path, mix: Mix) -> Iterator[Item]:
     """Sentences read by stock and random variants, at any rate, pitch and vocal tract."""
     rng = random.Random(seed)
     generator = np.random.default_rng(seed)
     engine = voices.Espeak(ESPEAK_LIBRARY, ESPEAK_DATA, build)
-    for text in training_texts(seed):
+    for text in training_texts(seed, mix):
         names = voices.TRAIN_VARIANTS if rng.random() < 0.55 else voices.RANDOM_VARIANTS
         audio = engine.say(
             text,
@@ -94,7 +102,7 @@ def prompt_items(seed: int) -> Iterator[Item]:
     """The announcer's training prompts: one, or several one after another; numbers in strings."""
     rng = random.Random(seed)
     generator = np.random.default_rng(seed)
-    prompts = [prompt for prompt in load_prompts() if prompt.part == "train"]
+    prompts = of_part(load_prompts(), "train")
     audio = {prompt.name: prompt.audio() for prompt in prompts}
     digits = [prompt for prompt in prompts if prompt.name.startswith("digits/")]
     deck: list[int] = []
@@ -117,6 +125,56 @@ def prompt_items(seed: int) -> Iterator[Item]:
         yield Item(audio_through_all, " ".join(p.text for p in chosen))
 
 
+def _together(
+    pieces: list[Piece], generator: np.random.Generator, *, is_telephone: bool
+) -> NDArray[np.float32]:
+    """Pieces one after another at one random rate, some with a short pause between."""
+    parts: list[NDArray[np.float32]] = []
+    for piece in pieces:
+        pause_s = generator.choice((0.0, generator.uniform(0.0, 0.25)))
+        parts += [piece.audio, np.zeros(int(pause_s * voices.SAMPLE_RATE), np.float32)]
+    rate = voices.SAMPLE_RATE * generator.uniform(0.86, 1.16)
+    joined = voices.to_16k(np.concatenate(parts), rate)
+    return augment(joined, generator, is_telephone=is_telephone)
+
+
+def _text_of(pieces: list[Piece]) -> str:
+    return " ".join(word for piece in pieces for word in piece.words)
+
+
+def spliced_items(seed: int, model: Path) -> Iterator[Item]:
+    """The announcer's words in sentences of the grammar, where they suffice, and in any order."""
+    rng = random.Random(seed)
+    generator = np.random.default_rng(seed)
+    pieces = Pieces(of_part(load_prompts(), "train"), Aligner(model), rng)
+    mix: Mix = {"menus": 0.7, "numbers": 0.2, "calls": 0.1}
+    source = sentences(seed, "train", held_out_texts(), mix)
+    is_banned = ban(held_out_texts())
+    while True:
+        chosen: list[Piece] | None = None
+        if rng.random() < 0.6:
+            while chosen is None:
+                chosen = pieces.sentence(normalize(next(source)))
+        else:
+            chosen = [pieces.any_piece() for _ in range(rng.randint(1, 4))]
+            if is_banned(_text_of(chosen)):
+                continue
+        yield Item(_together(chosen, generator, is_telephone=True), _text_of(chosen))
+
+
+def reader_items(seed: int, model: Path) -> Iterator[Item]:
+    """Stretches of the reader's sentences, and a few of them put together."""
+    rng = random.Random(seed)
+    generator = np.random.default_rng(seed)
+    pieces = Pieces(of_part(load_readings(), "train"), Aligner(model), rng)
+    while True:
+        if rng.random() < 0.8:
+            chosen = [pieces.stretch(rng.uniform(3.0, 9.0))]
+        else:
+            chosen = [pieces.any_piece() for _ in range(rng.randint(2, 4))]
+        yield Item(_together(chosen, generator, is_telephone=False), _text_of(chosen))
+
+
 def watch_sets(seed: int, build: Path) -> dict[str, list[Item]]:
     """Sentences and prompts of the watching part; voices seen and not."""
     rng = random.Random(seed)
@@ -126,8 +184,8 @@ def watch_sets(seed: int, build: Path) -> dict[str, list[Item]]:
     for name, variants in (("seen", voices.TRAIN_VARIANTS), ("unseen", voices.WATCH_VARIANTS)):
         chosen = [next(source) for _ in range(60)]
         sets[name] = [Item(engine.say(text, rng.choice(variants)), text) for text in chosen]
-    prompts = [prompt for prompt in load_prompts() if prompt.part == "watch"]
-    sets["prompts"] = [Item(prompt.audio(), prompt.text) for prompt in prompts]
+    for name, recordings in (("prompts", load_prompts()), ("reader", load_readings())):
+        sets[name] = [Item(r.audio(), r.text) for r in of_part(recordings, "watch")]
     return sets
 
 
@@ -149,10 +207,20 @@ def save_shard(path: Path, items: list[Item]) -> float:
 def main() -> None:
     """Make shards of one source."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("source", choices=("espeak", "festival", "prompts", "watch"))
+    sources = ("espeak", "festival", "prompts", "spliced", "reader", "watch")
+    parser.add_argument("source", choices=sources)
     parser.add_argument("--shards", type=int, default=20, help=f"of {SHARD} utterances each")
     parser.add_argument("--seed", type=int, default=1, help="another seed adds other data")
     parser.add_argument("--build", type=Path, default=Path("build/tiny_ru"))
+    parser.add_argument(
+        "--everyday", type=float, default=GENERAL["everyday"], help="weight of everyday sentences"
+    )
+    parser.add_argument(
+        "--model",
+        type=Path,
+        default=Path("src/stt_ru/models/tiny_ru"),
+        help="folder of the model that finds the words of real recordings",
+    )
     arguments = parser.parse_args()
     check()
     if arguments.source == "watch":
@@ -164,11 +232,16 @@ def main() -> None:
     folder = arguments.build / "shards"
     folder.mkdir(parents=True, exist_ok=True)
     if arguments.source == "espeak":
-        items = espeak_items(arguments.seed, arguments.build)
+        mix: Mix = {**GENERAL, "everyday": arguments.everyday}
+        items = espeak_items(arguments.seed, arguments.build, mix)
     elif arguments.source == "festival":
         items = festival_items(arguments.seed)
-    else:
+    elif arguments.source == "prompts":
         items = prompt_items(arguments.seed)
+    elif arguments.source == "spliced":
+        items = spliced_items(arguments.seed, arguments.model)
+    else:
+        items = reader_items(arguments.seed, arguments.model)
     started = time.monotonic()
     for i in range(arguments.shards):
         shard = [next(items) for _ in range(SHARD)]

@@ -21,7 +21,7 @@ import voices
 from augment import add_noise
 from grammar import part_of
 from make_data import ESPEAK_DATA, ESPEAK_LIBRARY
-from prompts import load_prompts
+from recordings import load_prompts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
