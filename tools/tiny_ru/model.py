@@ -48,7 +48,8 @@ class Config:
         stem: Channels of the first two convolutions.
         channels: Channels of the rest.
         trunk: Dilations, one residual block each, kernel 3; the first sees one step ahead.
-        top: The same, symmetric, each scaled by a function of the recording's mean.
+        top: The same, symmetric, each scaled by a function of the recording's mean. The first
+            also hears what the trunk's head has read (self-conditioning, Nozaki and Komatsu 2021).
     """
 
     stem: tuple[int, ...] = (128, 192)
@@ -61,7 +62,7 @@ class Config:
         return asdict(self)
 
 
-TINY_RU = Config(top=(1, 2, 2))
+TINY_RU = Config(top=(1, 2, 2, 4))
 # looks ahead by half a window, 12.5 ms, the strided layers' 20 + 40 + 80 ms and 80 ms of the first
 # block: 232.5 ms
 TINY_RU_STREAM = Config()
@@ -161,6 +162,8 @@ class Network(nn.Module):
         )
         self.squeezes = nn.ModuleList(Squeeze(width) for _ in config.top)
         if config.top:
+            self.reading = nn.Linear(SPLIT * (BLANK + 1), width, bias=False)
+            nn.init.zeros_(self.reading.weight)
             self.top_head = nn.Linear(width, SPLIT * (BLANK + 1))
 
     def forward(self, batch: Batch) -> list[Tensor]:
@@ -175,7 +178,11 @@ class Network(nn.Module):
             x = layer(x) * mask
         for layer in self.trunk:
             x = (x + layer(x)) * mask
-        scores = [(self.head(x), batch.trunk_gather)]
+        trunk_scores = self.head(x)
+        scores = [(trunk_scores, batch.trunk_gather)]
+        if self.config.top:
+            read = F.softmax(trunk_scores.view(-1, SPLIT, BLANK + 1), dim=-1).flatten(1)
+            x = (x + self.reading(read)) * mask
         for layer, squeeze in zip(self.top, self.squeezes, strict=True):
             x = (x + squeeze(layer(x), batch.owner)) * mask
         if self.config.top:

@@ -36,13 +36,14 @@ if TYPE_CHECKING:
 Frames = NDArray[np.float32]
 
 # share of the utterances of a batch
-SOURCES = {"espeak": 0.74, "festival": 0.06, "prompts": 0.20}
+SOURCES = {"espeak": 0.60, "festival": 0.05, "prompts": 0.12, "spliced": 0.10, "reader": 0.13}
 BATCH_FRAMES = 3200  # 32 s
 EMA_DECAY = 0.999
 MEETING_STEPS = 20
 TRUNK_WEIGHT = 0.5  # of the trunk's loss beside the last head's
 RUNNING_SHARE = 0.4  # of utterances normalised as a stream, so that the trunk fits both models
 RESCAN_S = 60.0
+NEW_BLOCK_SCALE = 0.1  # of a residual block put upon a trained network: almost nothing at first
 
 
 @dataclass
@@ -69,6 +70,19 @@ class Pool:
             self.deck = rng.permutation(len(self.items)).tolist()
         shard, start, stop, text = self.items[self.deck.pop()]
         return self.shards[shard][start:stop].astype(np.float32), text
+
+
+def trim(frames: Frames, rng: np.random.Generator) -> Frames:
+    """Cut the quiet off some beginnings and ends, to 10–50 and 30–110 ms.
+
+    What comes to be recognised is often cut close; its normalisation then knows no silence.
+    """
+    level = frames.mean(axis=1)
+    quiet, loud = np.quantile(level, (0.05, 0.9))
+    speech = np.flatnonzero(level >= quiet + 0.25 * (loud - quiet))
+    start = max(0, int(speech[0]) - int(rng.integers(1, 6))) if rng.random() < 0.6 else 0
+    stop = int(speech[-1]) + int(rng.integers(3, 12)) if rng.random() < 0.6 else len(frames)
+    return frames[start:stop]
 
 
 def distort(frames: Frames, rng: np.random.Generator) -> Frames:
@@ -150,7 +164,7 @@ class Feeder(threading.Thread):
         while sum(map(len, recordings)) < BATCH_FRAMES:
             source = self.rng.choice(sources, p=weights / weights.sum())
             frames, text = self.pools[source].draw(self.rng)
-            frames = distort(frames, self.rng)
+            frames = distort(trim(frames, self.rng), self.rng)
             if len(frames) // 4 < len(text) + 2:
                 continue
             norm = running_normalize if self.rng.random() < self.running_share else normalize
@@ -287,10 +301,15 @@ def main() -> None:
         optimizer.load_state_dict(state["optimizer"])
         spent_s, step, heard_s = state["spent_s"], state["step"], state["heard_s"]
     elif arguments.init:
-        # strict=False: the streaming network has no top
-        network.load_state_dict(
+        # strict=False: the streaming network has no top, and a top may be higher than it was
+        missing = network.load_state_dict(
             torch.load(arguments.init, weights_only=True)["average"], strict=False
-        )
+        ).missing_keys
+        print(f"starts with {', '.join(missing) or 'nothing'} untrained")
+        with torch.no_grad():
+            for name, value in network.named_parameters():
+                if name in missing and name.endswith("norm.weight"):
+                    value.fill_(NEW_BLOCK_SCALE)
         average.load_state_dict(network.state_dict())
     parameters = sum(p.numel() for p in network.parameters())
     peer = None
