@@ -3,8 +3,7 @@
 ``tiny-ru`` takes normalised features of a batch, as onnx-asr's ``nemo-conformer-ctc`` wants them.
 ``tiny-ru-stream`` takes power spectra of a piece of one recording and the state left by the piece
 before; mel bands, logarithm and running normalisation are part of the graph. Batch normalisation is
-folded into the convolutions. Quantisation is static, weights in 7 bits (``reduce_range``), so that
-products do not saturate on processors without VNNI; the output layer stays float.
+folded into the convolutions, and their weights are stored in 8 bits.
 """
 
 from __future__ import annotations
@@ -14,13 +13,13 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import onnx
 import onnxruntime as ort
 import torch
-from features import LOG_GUARD, N_FFT, mel_filters, normalize
+from features import LOG_GUARD, N_FFT, mel_filters
 from model import (
     ALPHABET,
     BLANK,
@@ -35,23 +34,11 @@ from model import (
     Network,
     pack,
 )
-from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
-from onnxruntime.quantization import (
-    CalibrationDataReader,
-    CalibrationMethod,
-    QuantFormat,
-    QuantType,
-    quantize_static,
-)
 from running_norm import DECAY, EPSILON, PRIOR_DEVIATION, PRIOR_FRAMES, PRIOR_MEAN
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 OPSET = 17
 NEVER = 1 << 60  # the end of a stream that has not ended
-Feed = dict[str, NDArray[Any]]
 
 
 class Graph:
@@ -147,6 +134,15 @@ def offline_graph(network: Network) -> onnx.ModelProto:
         x = g.add("Mul", g.convolution(x, layer, padded=True), mask)
     for layer in network.trunk:
         x = g.add("Mul", g.add("Add", x, g.convolution(x, layer, padded=True)), mask)
+    trunk_rows = g.add(
+        "Reshape",
+        g.linear(g.add("Transpose", x, perm=[0, 2, 1]), network.head),
+        g.constant([0, 0, SPLIT, BLANK + 1], np.int64),
+    )
+    read = g.add("Reshape", g.add("Softmax", trunk_rows, axis=-1), g.constant([0, 0, -1], np.int64))
+    reading = g.constant(network.reading.weight.detach().t().contiguous().numpy())
+    heard = g.add("Transpose", g.add("MatMul", read, reading), perm=[0, 2, 1])
+    x = g.add("Mul", g.add("Add", x, heard), mask)
     steps = g.add("ReduceSum", mask, g.constant([2], np.int64), keepdims=0)
     for layer, squeeze in zip(network.top, network.squeezes, strict=True):
         y = g.convolution(x, layer, padded=True)
@@ -300,78 +296,34 @@ def streaming_graph(network: Network) -> onnx.ModelProto:
     )
 
 
-def initial_state(session: ort.InferenceSession) -> Feed:
-    """Zeros for every input that has an output ``next_…``."""
-    kinds = {"tensor(int64)": np.int64, "tensor(float)": np.float32}
-    names = {output.name for output in session.get_outputs()}
-    return {
-        i.name: np.zeros(i.shape, kinds[i.type])
-        for i in session.get_inputs()
-        if f"next_{i.name}" in names
-    }
+def store_int8(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The same graph with the convolutions' weights in 8 bits, a scale for each output channel.
 
-
-class Calibration(CalibrationDataReader):  # type: ignore[misc]
-    """Feeds for the quantiser, from an iterator."""
-
-    def __init__(self, feeds: Iterator[Feed]) -> None:
-        self.feeds = feeds
-
-    def get_next(self) -> Feed | None:
-        """The next feed, None at the end."""
-        return next(self.feeds, None)
-
-
-def training_frames(shards: Path, count: int) -> Iterator[NDArray[np.float32]]:
-    """Log-mel frames of ``count`` training utterances, spread over the sources."""
-    paths = [
-        next(iter(sorted(shards.glob(f"{name}-*.npz"))), None)
-        for name in ("espeak", "festival", "prompts")
-    ]
-    found = [path for path in paths if path]
-    for path in found:
-        with np.load(path) as data:
-            utterances = np.split(data["frames"], np.cumsum(data["lengths"])[:-1])
-        for frames in utterances[: count // len(found)]:
-            yield frames.astype(np.float32)
-
-
-def offline_feeds(shards: Path, count: int) -> Iterator[Feed]:
-    """What the offline graph gets to see."""
-    for frames in training_frames(shards, count):
-        features = normalize(frames).T[None]
-        yield {"audio_signal": features, "length": np.array([len(frames)], np.int64)}
-
-
-def streaming_feeds(shards: Path, count: int, path: Path) -> Iterator[Feed]:
-    """What the streaming graph gets to see: power spectra that have the training's mel energies."""
-    session = ort.InferenceSession(path, providers=["CPUExecutionProvider"])
-    inverse = np.linalg.pinv(mel_filters())
-    names = [output.name for output in session.get_outputs()]
-    for frames in training_frames(shards, count):
-        state = initial_state(session)
-        power = np.maximum(np.exp(frames) @ inverse, 0).astype(np.float32)
-        for start in range(0, len(power) - 64, 64):
-            feed = {"power": power[start : start + 64], "end": np.array([NEVER]), **state}
-            yield feed
-            outputs = dict(zip(names, session.run(None, feed), strict=True))
-            state = {name: outputs[f"next_{name}"] for name in state}
-
-
-def quantize(model: Path, output: Path, feeds: Iterator[Feed]) -> None:
-    """Static int8 of the convolutions."""
-    quantize_static(
-        model,
-        output,
-        Calibration(feeds),
-        quant_format=QuantFormat.QDQ,
-        op_types_to_quantize=["Conv"],
-        per_channel=True,
-        reduce_range=True,
-        activation_type=QuantType.QUInt8,
-        weight_type=QuantType.QInt8,
-        calibrate_method=CalibrationMethod.MinMax,
-    )
+    onnxruntime multiplies them out when it loads the model: products stay float, so the text is
+    that of the float model on any processor.
+    """
+    stored = onnx.ModelProto()
+    stored.CopyFrom(model)
+    graph = stored.graph
+    weights = {tensor.name: tensor for tensor in graph.initializer}
+    nodes: list[onnx.NodeProto] = []
+    for node in graph.node:
+        if node.op_type == "Conv":
+            name = node.input[1]
+            weight = numpy_helper.to_array(weights[name])
+            scale = np.abs(weight).max(axis=(1, 2)).astype(np.float32) / np.float32(127)
+            scale = np.maximum(scale, np.float32(1e-12))
+            whole = np.round(weight / scale[:, None, None]).astype(np.int8)
+            graph.initializer.remove(weights[name])
+            graph.initializer.append(numpy_helper.from_array(whole, f"{name}_int8"))
+            graph.initializer.append(numpy_helper.from_array(scale, f"{name}_scale"))
+            inputs = [f"{name}_int8", f"{name}_scale"]
+            nodes.append(helper.make_node("DequantizeLinear", inputs, [name], axis=0))
+        nodes.append(node)
+    del graph.node[:]
+    graph.node.extend(nodes)
+    onnx.checker.check_model(stored)
+    return stored
 
 
 def verify(network: Network, model: onnx.ModelProto) -> float:
@@ -403,9 +355,6 @@ def main() -> None:
         help="default: the model's name in the build; tiny-ru's will do for both",
     )
     parser.add_argument("--output", type=Path, help="folder; default src/stt_ru/models/<model>")
-    parser.add_argument(
-        "--calibration", type=int, default=120, help="training utterances to look at"
-    )
     arguments = parser.parse_args()
     streaming = arguments.model == "tiny-ru-stream"
     checkpoint = arguments.checkpoint or arguments.build / f"{arguments.model}.pt"
@@ -423,12 +372,7 @@ def main() -> None:
     onnx.save(model, floats / "model.onnx")
     if not streaming:
         print(f"torch and ONNX differ by {verify(network, model):.1e}")
-    shards = arguments.build / "shards"
-    if streaming:
-        feeds = streaming_feeds(shards, arguments.calibration, floats / "model.onnx")
-    else:
-        feeds = offline_feeds(shards, arguments.calibration)
-    quantize(floats / "model.onnx", output / "model.onnx", feeds)
+    onnx.save(store_int8(model), output / "model.onnx")
     layout: dict[str, Any] = {"features_size": N_MELS, "subsampling_factor": ROW_FRAMES}
     layout["model_type"] = "tiny-ru-stream" if streaming else "nemo-conformer-ctc"
     vocabulary = "".join(f"{token} {i}\n" for i, token in enumerate([*ALPHABET, "<blk>"]))
