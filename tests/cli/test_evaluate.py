@@ -151,6 +151,16 @@ def test_the_report_may_not_replace_the_manifest(place: Place) -> None:
     assert "стёр бы eval.jsonl" in done.stderr
 
 
+def test_a_glossary_that_has_gone_when_the_work_is_done_loses_nothing(place: Place) -> None:
+    (place.folder / "names").write_text("раму = рамку\n", encoding="utf-8")
+    with (place.folder / "fakes.py").open("a", encoding="utf-8") as fakes:
+        fakes.write("\n\ndef tidy():\n    os.unlink('names')\n    return good()\n")
+    models = ("-m", "fakes.py:tidy")
+    done = place.run("evaluate", "eval.csv", *models, "--glossary", "names", "-o", "report.json")
+    assert "словарь" in done.stdout
+    assert report_of(place)["models"][0]["failed"] == 0
+
+
 def test_relative_paths_are_of_the_folder_the_command_was_started_in(place: Place) -> None:
     models = ("-m", "fakes.py:wanderer", *GOOD)
     done = place.run("evaluate", "eval.csv", *models, "-o", "report.json")

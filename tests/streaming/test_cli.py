@@ -142,7 +142,11 @@ def test_a_failed_recording_is_exit_code_1_and_named(
         pytest.param(["--aligner", "нет"], "нет модели «нет»", id="aligner"),
         pytest.param(["--aligner", "x=нет"], "--aligner x=нет: нет каталога", id="aligner folder"),
         pytest.param(["-m", "vosk-stream=нет"], "нет каталога нет", id="model folder"),
-        pytest.param(["--save-timings", "m.csv"], "на .jsonl", id="save timings"),
+        pytest.param(["-m", "dummy=."], "у модели dummy нет файлов", id="no files"),
+        pytest.param(["--save-timings", "m.csv"], "--save-timings m.csv: имя", id="save timings"),
+        pytest.param(["--no-vad", "--vad-dir", "."], "вместе не имеют", id="two vads"),
+        pytest.param(["--vad-dir", "."], "нет файла silero_vad.onnx", id="vad"),
+        pytest.param(["--quantization", "../x"], "--quantization: «../x» – не то", id="weights"),
     ],
 )
 def test_a_wrong_request_is_exit_code_2(
@@ -154,6 +158,27 @@ def test_a_wrong_request_is_exit_code_2(
 ) -> None:
     assert stt_ru(monkeypatch, "stream", manifest, "-m", "dummy", *arguments) == 2
     assert message in capsys.readouterr().err
+
+
+def test_the_times_of_words_may_not_replace_the_manifest(
+    manifest: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ("stream", manifest, "-m", "dummy", "--save-timings", manifest)
+    assert stt_ru(monkeypatch, *arguments) == 2
+    assert f"--save-timings {manifest} стёр бы {manifest}" in capsys.readouterr().err
+
+
+def test_a_model_of_ones_own_is_kept_from_the_network_too(
+    manifest: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    own = manifest.parent / "own.py"
+    own.write_text(
+        "import os\nfrom stt_ru.streaming import DummyASR\n"
+        "def make():\n    print('сети нет:', os.environ['HF_HUB_OFFLINE'])\n    return DummyASR()\n"
+    )
+    assert stt_ru(monkeypatch, "stream", manifest, "-m", f"{own}:make", "--offline") == 0
+    assert "сети нет: 1" in capsys.readouterr().err
 
 
 def test_words_of_another_text_are_refused_before_anything_is_loaded(

@@ -55,6 +55,7 @@ from stt_ru.cli.outcome import (
     print_and_save,
     recordings_folder,
 )
+from stt_ru.cli.recognition import check_models, check_vad, forbid_network
 from stt_ru.cli.russian import whole_number
 from stt_ru.errors import UsageError
 
@@ -159,23 +160,20 @@ def evaluate(
     requests = parse_models(model or [DEFAULT_MODEL], model_dir)
     check_output(output, [manifest])
     rules = AskedRules(numbers == "match", fillers, glossary)
-    if glossary is not None:
-        rules.rules()  # a broken one is said before any model is loaded
+    rules.check()
     if group_by is not None:
         check_group_by(group_by, (list(sample.extra) for sample in samples))
     if cache is not None:
         _check_cache(cache)
-    if no_vad and vad_dir is not None:
-        raise UsageError("--no-vad и --vad-dir вместе не имеют смысла: оставьте одно из двух")
+    check_vad(no_vad=no_vad, vad_dir=vad_dir)
 
     # From here on the heavy libraries are loaded; a wrong request above has not paid for them.
     if offline:
-        _forbid_network()
+        forbid_network()
     call_in_background(lambda: import_module("stt_ru.evaluation"))
-    from stt_ru.onnx_models import check_model_name, providers_for
+    from stt_ru.onnx_models import providers_for
     from stt_ru.segmentation import VadOptions
-    from stt_ru.streaming.sources import STREAMING_ENGINES, check_engine
-    from stt_ru.transcriber import check_request, check_vad_folder
+    from stt_ru.streaming.sources import STREAMING_ENGINES
 
     vad = VadOptions(
         threshold=vad_threshold,
@@ -185,17 +183,15 @@ def evaluate(
         speech_pad_ms=speech_pad_ms,
     )
     providers = providers_for(device)
-    for request in requests:
-        if request.name in STREAMING_ENGINES:
-            check_engine(request.name, request.folder)
-        elif not request.is_factory:
-            has_folder = request.folder is not None
-            check_model_name(request.name, has_folder=has_folder, also=STREAMING_ENGINES)
-            check_request(request.name, language, max_speech_s)
-    if vad_dir is not None:
-        check_vad_folder(vad_dir)
+    check_models(
+        requests,
+        STREAMING_ENGINES,
+        language=language,
+        max_speech_s=max_speech_s,
+        vad_dir=vad_dir,
+    )
     given = {
-        "--quantization": quantization.lower() != "int8",
+        "--quantization": quantization != "int8",
         "--language": language != "ru",
         "--device": device != "auto",
         "--workers": threads is not None,
@@ -211,7 +207,7 @@ def evaluate(
     streaming = [request.name for request in requests if request.name in STREAMING_ENGINES]
     notices += _without_effect(streaming, [name for name, is_given in given.items() if is_given])
     settings = {
-        "quantization": _quantization(quantization),
+        "quantization": quantization,
         "language": language,
         "providers": providers,
         "vad": None if no_vad else vad,
@@ -260,12 +256,6 @@ def _workers(text: str) -> int | None:
         raise UsageError(f"--workers: {error.message}") from error
 
 
-def _quantization(text: str) -> str | None:
-    if not text.isalnum():  # it becomes a part of a file name
-        raise UsageError(f"--quantization «{text}»: нужно int8, none или другое одно слово")
-    return None if text.lower() == "none" else text
-
-
 def _workers_for(samples: Sequence[Sample], providers: Sequence[str]) -> int:
     """One recording a core; one at a time on an accelerator, which is itself parallel."""
     from stt_ru.transcriber import available_cores
@@ -274,10 +264,6 @@ def _workers_for(samples: Sequence[Sample], providers: Sequence[str]) -> int:
         return 1
     recordings = len({sample.path for sample in samples})
     return max(1, min(available_cores(), recordings))
-
-
-def _forbid_network() -> None:
-    os.environ["HF_HUB_OFFLINE"] = "1"
 
 
 def _sources(

@@ -69,12 +69,20 @@ def _model_names(incomplete: str) -> list[str]:
 
 # The model
 
+
+def _weights(text: str) -> str | None:
+    if not text.isalnum():  # it becomes a part of a file name
+        raise typer.BadParameter(f"«{text}» – не то, нужно int8, none или другое одно слово")
+    return None if text.lower() == "none" else text
+
+
 Quantization = Annotated[
-    str,
+    str | None,  # None for the full weights
     option(
         "--quantization",
         metavar="ТИП",
         panel=MODEL,
+        parser=_weights,
         help="Веса модели: int8 (по умолчанию) или none – полные.",
     ),
 ]

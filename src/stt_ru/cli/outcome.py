@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from stt_ru.results import ModelReport
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AskedRules:
     """The options ``--numbers``, ``--fillers`` and ``--glossary`` of a command.
 
@@ -41,8 +42,18 @@ class AskedRules:
         """Whether the table of rules is to be printed."""
         return self.numbers or self.fillers or self.glossary is not None
 
+    def check(self) -> None:
+        """Read the glossary, so that a broken one is said before any work is done.
+
+        Raises:
+            UsageError: If it cannot be read.
+        """
+        if self.glossary is not None:
+            _ = self.rules
+
+    @cached_property
     def rules(self) -> Rules:
-        """The rules; reads the glossary.
+        """The rules; the glossary is read once, it may have changed when the work is done.
 
         Raises:
             UsageError: If the glossary cannot be read.
@@ -62,7 +73,11 @@ def recordings_folder(manifest: Path) -> Path:
 
 
 def check_output(
-    output: Path | None, inputs: Sequence[Path], *, suffixes: tuple[str, ...] = SUFFIXES
+    output: Path | None,
+    inputs: Sequence[Path],
+    *,
+    suffixes: tuple[str, ...] = SUFFIXES,
+    what: str = "отчёт",
 ) -> None:
     """Refuse a report that cannot be written or would replace what it is made from.
 
@@ -70,6 +85,7 @@ def check_output(
         output: The report's file; None for none.
         inputs: What it is made from.
         suffixes: The kinds of files that the command writes.
+        what: What the user calls it.
 
     Raises:
         UsageError: Saying why.
@@ -78,17 +94,26 @@ def check_output(
 
     if output is None:
         return
-    check_target(output, suffixes=suffixes)
+    check_target(output, suffixes=suffixes, what=what)
     suffix = output.suffix.lower()
     if suffix in _PACKAGES:
-        import importlib.util
-
         package, extra = _PACKAGES[suffix]
-        if importlib.util.find_spec(package) is None:
-            raise MissingExtraError(f"отчёт {suffix}", extra)
+        check_installed(package, f"отчёт {suffix}", extra)
     for path in inputs:
         if output.exists() and output.resolve() == path.resolve():
-            raise UsageError(f"отчёт {output} стёр бы {path}: укажите другой файл")
+            raise UsageError(f"{what} {output} стёр бы {path}: укажите другой файл")
+
+
+def check_installed(package: str, feature: str, extra: str) -> None:
+    """Refuse what takes an optional package that is not there; the package is not loaded.
+
+    Raises:
+        MissingExtraError: Saying how to install it.
+    """
+    from importlib.util import find_spec
+
+    if find_spec(package) is None:
+        raise MissingExtraError(feature, extra)
 
 
 def print_and_save(
@@ -130,7 +155,7 @@ def print_and_save(
         manifest=manifest,
         folder=folder,
         created_at=datetime.now().astimezone(),
-        rules=rules.rules(),
+        rules=rules.rules,
         group_by=group_by,
     )
     statistics, spellings = content.statistics, content.spellings

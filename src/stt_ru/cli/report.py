@@ -57,7 +57,7 @@ def report(
         manifest=found.manifest,
         folder=folder,
         created_at=found.created_at or datetime.now().astimezone(),
-        rules=AskedRules(glossary=glossary).rules(),
+        rules=AskedRules(glossary=glossary).rules,
         group_by=group_by,
     )
     write_report(output, render(content, output, embed_audio=embed_audio))

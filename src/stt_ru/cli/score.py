@@ -104,8 +104,7 @@ def score(
     inputs = [*files, *([manifest] if manifest is not None else [])]
     check_output(output, inputs)
     rules = AskedRules(numbers == "match", fillers, glossary)
-    if glossary is not None:
-        rules.rules()  # a broken one is said before anything is read
+    rules.check()
     from stt_ru.stored import ColumnNames, score_files
 
     scored = score_files(

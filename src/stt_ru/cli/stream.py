@@ -29,10 +29,11 @@ from stt_ru.cli.options import (
     model_option,
     option,
 )
-from stt_ru.cli.outcome import check_output
+from stt_ru.cli.outcome import check_installed, check_output
+from stt_ru.cli.recognition import check_models, check_vad, forbid_network
 from stt_ru.cli.russian import number, whole_number
 from stt_ru.cli.streams import print_answer, print_message
-from stt_ru.errors import MissingExtraError, ReportError, UsageError
+from stt_ru.errors import ReportError, UsageError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -215,37 +216,33 @@ def stream(
     """
     from stt_ru.cli.models import parse_model, parse_models
     from stt_ru.manifest import load_manifest
-    from stt_ru.report.files import check_folder, check_target
+    from stt_ru.report.files import check_folder
 
     notices: list[str] = []  # said after the table, where they are seen
     samples = load_manifest(manifest, allow_empty=allow_empty, warn=notices.append)
     requests = parse_models(model or [DEFAULT_MODEL], None)
     aligner_request = parse_model(aligner, "--aligner")
     check_output(output, [manifest], suffixes=(".json",))
-    if save_timings is not None:
-        check_target(save_timings, suffixes=(".jsonl",))
-        if save_timings.exists() and save_timings.resolve() == manifest.resolve():
-            raise UsageError(f"--save-timings {save_timings} стёр бы манифест: укажите другой файл")
+    check_output(save_timings, [manifest], suffixes=(".jsonl",), what="--save-timings")
     if timings is not None and not timings.exists():
         raise UsageError(f"--timings {timings}: нет такого файла или каталога")
-    if no_vad and vad_dir is not None:
-        raise UsageError("--no-vad и --vad-dir вместе не имеют смысла: оставьте одно из двух")
+    check_vad(no_vad=no_vad, vad_dir=vad_dir)
     if streams > 1 and realtime is False:
         raise UsageError("--streams отправляет записи в реальном времени: уберите --remap")
-    if not quantization.isalnum():  # it becomes a part of a file name
-        raise UsageError(f"--quantization «{quantization}»: нужно int8, none или другое одно слово")
+    if plots is not None:
+        check_installed("matplotlib", "--plots", "plots")
     for name, folder in (("--history", history), ("--plots", plots)):
         if folder is not None:
             check_folder(folder, name)
 
     # From here on the heavy libraries are loaded; a wrong request above has not paid for them.
-    if plots is not None:
-        _check_plots()
+    if offline:
+        forbid_network()
     sources = _sources(
         requests,
         step,
         {
-            "quantization": None if quantization.lower() == "none" else quantization,
+            "quantization": quantization,
             "language": language,
             "vad_dir": vad_dir,
             "offline": offline,
@@ -272,13 +269,6 @@ def stream(
     raise typer.Exit(late.exit_code or code)
 
 
-def _check_plots() -> None:
-    from importlib.util import find_spec
-
-    if find_spec("matplotlib") is None:
-        raise MissingExtraError("--plots", "plots")
-
-
 def _sources(
     requests: Sequence[ModelRequest],
     step_s: float,
@@ -288,17 +278,17 @@ def _sources(
     no_vad: bool,
 ) -> list[StreamSource]:
     from stt_ru.cli.models import labels, user_factory
-    from stt_ru.onnx_models import check_model_name, providers_for
+    from stt_ru.onnx_models import providers_for
     from stt_ru.segmentation import VadOptions
-    from stt_ru.streaming.sources import (
-        STREAMING_MODELS,
-        factory_source,
-        stream_source,
-    )
-    from stt_ru.transcriber import check_request, check_vad_folder
+    from stt_ru.streaming.sources import STREAMING_MODELS, factory_source, stream_source
 
-    if settings["vad_dir"] is not None:
-        check_vad_folder(settings["vad_dir"])
+    check_models(
+        requests,
+        STREAMING_MODELS,
+        language=settings["language"],
+        max_speech_s=VadOptions().max_speech_s,
+        vad_dir=settings["vad_dir"],
+    )
     settings = {
         **settings,
         "providers": providers_for(device),
@@ -310,10 +300,6 @@ def _sources(
             factory: Callable[[], Any] = user_factory(request.name)
             sources.append(factory_source(request.name, label, factory, step_s=step_s))
             continue
-        if request.name not in STREAMING_MODELS:
-            has_folder = request.folder is not None
-            check_model_name(request.name, has_folder=has_folder, also=STREAMING_MODELS)
-            check_request(request.name, settings["language"], VadOptions().max_speech_s)
         sources.append(
             stream_source(request.name, request.folder, label, step_s=step_s, settings=settings)
         )

@@ -28,34 +28,41 @@ _REASONS: Final = {
 }
 
 
-def check_target(target: Path, *, suffixes: tuple[str, ...] = (".json",)) -> None:
+def check_target(
+    target: Path, *, suffixes: tuple[str, ...] = (".json",), what: str = "отчёт"
+) -> None:
     """Make sure, by trying, that a report can be written there; the file itself is not touched.
 
     Folders are not created: a mistyped path should not become one.
+
+    Args:
+        target: The file.
+        suffixes: What its name may end with.
+        what: What the user calls it.
 
     Raises:
         UsageError: Saying why it cannot.
     """
     if target.suffix.lower() not in suffixes:
-        raise UsageError(f"отчёт {target}: имя файла должно кончаться на {' или '.join(suffixes)}")
+        raise UsageError(f"{what} {target}: имя файла должно кончаться на {' или '.join(suffixes)}")
     try:
         mode = target.stat().st_mode
     except FileNotFoundError:
         mode = None
     except OSError as error:
-        raise UsageError(f"отчёт {target} не записать: {reason(error)}") from error
+        raise UsageError(f"{what} {target} не записать: {reason(error)}") from error
     if mode is not None and stat.S_ISDIR(mode):
-        raise UsageError(f"отчёт {target}: это каталог, а нужно имя файла")
+        raise UsageError(f"{what} {target}: это каталог, а нужно имя файла")
     if mode is not None and not stat.S_ISREG(mode):
-        raise UsageError(f"отчёт {target}: это не обычный файл")
+        raise UsageError(f"{what} {target}: это не обычный файл")
     place = _real(target)
     if not place.parent.is_dir():
-        raise UsageError(f"отчёт {target}: нет каталога {place.parent}; создайте его")
+        raise UsageError(f"{what} {target}: нет каталога {place.parent}; создайте его")
     try:
         trial = _temporary(place)
         descriptor = os.open(trial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     except OSError as error:
-        raise UsageError(f"отчёт {target} не записать: {reason(error)}") from error
+        raise UsageError(f"{what} {target} не записать: {reason(error)}") from error
     os.close(descriptor)
     trial.unlink()
 

@@ -74,26 +74,22 @@ def stream_source(
         label: The name for the table.
         step_s: Seconds of audio between two recognitions of a recogniser of files.
         settings: Arguments of `stt_ru.Transcriber`.
-
-    Raises:
-        UsageError: If a folder is needed and not given, or given and not needed.
     """
-    check_engine(name, folder)
-    if name == DUMMY and folder is not None:
-        raise UsageError(f"у модели {name} нет файлов: уберите «={folder}»")
     if name in STREAMING_MODELS:
         return StreamSource(name, label, partial(_own, name, folder))
     return StreamSource(name, label, partial(_transcriber, name, folder, step_s, settings))
 
 
-def check_engine(name: str, folder: Path | None) -> None:
-    """Refuse an engine whose model's folder was not named.
+def check_streaming_model(name: str, folder: Path | None) -> None:
+    """Refuse one of `STREAMING_MODELS` whose folder is needed and not named, or the other way.
 
     Raises:
         UsageError: Saying how to name it.
     """
     if name in (SHERPA, VOSK) and folder is None:
         raise UsageError(f"модели {name} нужен каталог с её файлами: -m {name}=КАТАЛОГ")
+    if name == DUMMY and folder is not None:
+        raise UsageError(f"у модели {name} нет файлов: уберите «={folder}»")
 
 
 def streaming_recognizer(
