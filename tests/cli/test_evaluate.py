@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import signal
@@ -10,7 +11,7 @@ import pytest
 
 from stt_ru.cli import options
 from stt_ru.segmentation import VadOptions
-from stt_ru.transcriber import DEFAULT_MODEL
+from stt_ru.transcriber import DEFAULT_MODEL, Transcriber
 from tests.cli.conftest import Place
 
 GOOD = ("-m", "fakes.py:good")
@@ -257,8 +258,11 @@ def test_any_locale_will_do(place: Place, env: dict[str, str]) -> None:
 
 def test_defaults_are_those_of_the_library() -> None:
     vad = VadOptions()
+    own = inspect.signature(Transcriber).parameters
     assert (
         DEFAULT_MODEL,
+        own["quantization"].default,
+        own["language"].default,
         vad.threshold,
         vad.min_speech_ms,
         vad.max_speech_s,
@@ -266,6 +270,8 @@ def test_defaults_are_those_of_the_library() -> None:
         vad.speech_pad_ms,
     ) == (
         options.DEFAULT_MODEL,
+        options.QUANTIZATION,
+        options.LANGUAGE,
         options.THRESHOLD,
         options.MIN_SPEECH_MS,
         options.MAX_SPEECH_S,

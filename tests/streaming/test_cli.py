@@ -248,6 +248,31 @@ def test_options_that_a_streaming_model_has_not_are_named(
     assert said == ([line] if named else [])
 
 
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ("--language ru --device auto --step 0.5 --interval 0.1", ""),
+        (
+            "--no-vad --device cpu --language en --quantization none --step 1",
+            "--step, --quantization, --language, --device, --no-vad",
+        ),
+    ],
+)
+def test_stream_names_them_too_after_the_table(
+    manifest: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    given: str,
+    named: str,
+) -> None:
+    assert stt_ru(monkeypatch, "stream", manifest, "-m", "dummy", *given.split()) == 0
+    said = capsys.readouterr().err.splitlines()
+    remark = "задержки – по верным в итоге словам: 3 из 3"  # the first line after the table
+    line = f"Внимание: на потоковые модели (dummy) не действуют параметры: {named}"
+    assert said[said.index(remark) + 1 :][: bool(named)] == ([line] if named else [])
+    assert sum("не действуют" in one for one in said) == bool(named)
+
+
 @pytest.mark.parametrize("command_name", ["evaluate", "stream"])
 def test_an_engine_without_its_folder_is_exit_code_2(
     manifest: Path,

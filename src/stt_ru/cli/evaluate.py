@@ -17,10 +17,13 @@ from stt_ru.background import call_in_background
 from stt_ru.cli.interrupts import Interrupted, finishing
 from stt_ru.cli.options import (
     DEFAULT_MODEL,
+    DEVICE,
+    LANGUAGE,
     MAX_SPEECH_S,
     MIN_SILENCE_MS,
     MIN_SPEECH_MS,
     MODEL,
+    QUANTIZATION,
     SPEECH_PAD_MS,
     THRESHOLD,
     WORK,
@@ -55,7 +58,7 @@ from stt_ru.cli.outcome import (
     print_and_save,
     recordings_folder,
 )
-from stt_ru.cli.recognition import check_models, check_vad, forbid_network
+from stt_ru.cli.recognition import check_models, check_vad, forbid_network, without_effect
 from stt_ru.cli.russian import whole_number
 from stt_ru.errors import UsageError
 
@@ -88,13 +91,13 @@ def evaluate(
     output: Output = None,
     embed_audio: EmbedAudio = False,
     quiet: Quiet = False,
-    quantization: Quantization = "int8",
+    quantization: Quantization = QUANTIZATION,
     model_dir: Annotated[
         Path | None,
         option("--model-dir", metavar="КАТАЛОГ", panel=MODEL, help="Файлы модели, если она одна."),
     ] = None,
-    language: Language = "ru",
-    device: Device = "auto",
+    language: Language = LANGUAGE,
+    device: Device = DEVICE,
     offline: Offline = False,
     workers: Annotated[
         str,
@@ -191,9 +194,9 @@ def evaluate(
         vad_dir=vad_dir,
     )
     given = {
-        "--quantization": quantization != "int8",
-        "--language": language != "ru",
-        "--device": device != "auto",
+        "--quantization": quantization != QUANTIZATION,
+        "--language": language != LANGUAGE,
+        "--device": device != DEVICE,
         "--workers": threads is not None,
         "--batch-size": batch_size != 1,
         "--no-vad": no_vad,
@@ -204,8 +207,7 @@ def evaluate(
         "--min-silence-ms": min_silence_ms != MIN_SILENCE_MS,
         "--speech-pad-ms": speech_pad_ms != SPEECH_PAD_MS,
     }
-    streaming = [request.name for request in requests if request.name in STREAMING_ENGINES]
-    notices += _without_effect(streaming, [name for name, is_given in given.items() if is_given])
+    notices += without_effect(requests, STREAMING_ENGINES, given)
     settings = {
         "quantization": quantization,
         "language": language,
@@ -237,14 +239,6 @@ def evaluate(
     if interrupted is not None:
         code = interrupted.exit_code
     raise typer.Exit(late.exit_code or code)
-
-
-def _without_effect(streaming: Sequence[str], given: Sequence[str]) -> list[str]:
-    """What to say of options that streaming models have not; nothing without either."""
-    if not streaming or not given:
-        return []
-    models = ", ".join(dict.fromkeys(streaming))
-    return [f"на потоковые модели ({models}) не действуют параметры: {', '.join(given)}"]
 
 
 def _workers(text: str) -> int | None:

@@ -24,6 +24,9 @@ METRICS: Final = "Показатели"
 
 # Written here as well as in the library, whose modules are heavy; tests keep them equal.
 DEFAULT_MODEL: Final = "gigaam-v3-e2e-rnnt"
+QUANTIZATION: Final = "int8"
+LANGUAGE: Final = "ru"
+DEVICE: Final = "auto"
 THRESHOLD: Final = 0.5
 MIN_SPEECH_MS: Final = 250.0
 MAX_SPEECH_S: Final = 20.0
@@ -83,7 +86,7 @@ Quantization = Annotated[
         metavar="ТИП",
         panel=MODEL,
         parser=_weights,
-        help="Веса модели: int8 (по умолчанию) или none – полные.",
+        help=f"Веса модели: {QUANTIZATION} (по умолчанию) или none – полные.",
     ),
 ]
 Language = Annotated[
@@ -92,7 +95,7 @@ Language = Annotated[
         "--language",
         metavar="КОД",
         panel=MODEL,
-        help="Язык речи для многоязычных моделей (по умолчанию ru).",
+        help=f"Язык речи для многоязычных моделей (по умолчанию {LANGUAGE}).",
     ),
 ]
 Device = Annotated[

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from stt_ru.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from stt_ru.cli.models import ModelRequest
@@ -60,6 +60,23 @@ def check_models(
             check_request(request.name, language, max_speech_s)
     if vad_dir is not None:
         check_vad_folder(vad_dir)
+
+
+def without_effect(
+    requests: Sequence[ModelRequest], streaming: Sequence[str], given: Mapping[str, bool]
+) -> list[str]:
+    """What to say of options that streaming models do not heed; nothing without either.
+
+    Args:
+        requests: The models asked for.
+        streaming: Names of models that stream by themselves, which the command knows.
+        given: The options that only other models heed, and whether each was given.
+    """
+    models = dict.fromkeys(request.name for request in requests if request.name in streaming)
+    names = [name for name, is_given in given.items() if is_given]
+    if not models or not names:
+        return []
+    return [f"на потоковые модели ({', '.join(models)}) не действуют параметры: {', '.join(names)}"]
 
 
 def forbid_network() -> None:

@@ -14,7 +14,10 @@ import typer
 
 from stt_ru.cli.interrupts import Interrupted, finishing
 from stt_ru.cli.options import (
+    DEVICE,
+    LANGUAGE,
     MODEL,
+    QUANTIZATION,
     REPORT,
     WORK,
     AllowEmpty,
@@ -30,7 +33,7 @@ from stt_ru.cli.options import (
     option,
 )
 from stt_ru.cli.outcome import check_installed, check_output
-from stt_ru.cli.recognition import check_models, check_vad, forbid_network
+from stt_ru.cli.recognition import check_models, check_vad, forbid_network, without_effect
 from stt_ru.cli.russian import number, whole_number
 from stt_ru.cli.streams import print_answer, print_message
 from stt_ru.errors import ReportError, UsageError
@@ -195,9 +198,9 @@ def stream(
             help="Не распознавать записи ещё раз целиком: ΔWER не будет.",
         ),
     ] = False,
-    quantization: Quantization = "int8",
-    language: Language = "ru",
-    device: Device = "auto",
+    quantization: Quantization = QUANTIZATION,
+    language: Language = LANGUAGE,
+    device: Device = DEVICE,
     no_vad: NoVad = False,
     vad_dir: VadFolder = None,
     offline: Offline = False,
@@ -238,6 +241,17 @@ def stream(
     # From here on the heavy libraries are loaded; a wrong request above has not paid for them.
     if offline:
         forbid_network()
+    from stt_ru.streaming.sources import STREAMING_MODELS
+
+    given = {
+        "--step": step != STEP_S,
+        "--quantization": quantization != QUANTIZATION,
+        "--language": language != LANGUAGE,
+        "--device": device != DEVICE,
+        "--no-vad": no_vad,
+        "--vad-dir": vad_dir is not None,
+    }
+    notices += without_effect(requests, STREAMING_MODELS, given)
     sources = _sources(
         requests,
         step,
