@@ -96,6 +96,39 @@ def test_what_a_model_prints_stays_out_of_the_table(
     assert "загружаюсь" in printed.err
 
 
+def test_relative_paths_are_of_the_folder_the_command_was_started_in(
+    manifest: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = manifest.parent
+    monkeypatch.chdir(folder)
+    (folder / "away").mkdir()
+    (folder / "own.py").write_text(
+        "import os\n"
+        "from stt_ru import Transcript\n"
+        "class Wanderer:\n"
+        "    name = 'wanderer'\n"
+        "    def transcribe(self, path):\n"
+        f"        os.chdir({str(folder / 'away')!r})\n"
+        "        return Transcript.from_text('1 2')\n"
+        "def make():\n    os.chdir('/')\n    return Wanderer()\n"
+    )
+    (folder / "model").symlink_to(MODEL_DIR)
+    row = {"audio": "b.wav", "text": "да"}  # its word must be found by the aligner
+    manifest.write_text(manifest.read_text() + json.dumps(row, ensure_ascii=False) + "\n")
+    (folder / "aligner").symlink_to(MODEL_DIR.parent / "tiny_ru")
+    code = stt_ru(
+        monkeypatch,
+        *("stream", "m.jsonl", "-q", "-o", "r.json", "--save-timings", "t.jsonl"),
+        *("-m", "own.py:make", "-m", "tiny-ru-stream=model", "--aligner", "tiny-ru=aligner"),
+        *("--history", "h", "--plots", "p"),
+    )
+    assert code == 0, capsys.readouterr().err
+    files = {file.relative_to(folder).as_posix() for file in folder.rglob("*.*")}
+    assert files >= {"r.json", "t.jsonl", "p/summary.png", "p/own.py_make/0001-a.png"}
+    assert len(list((folder / "h").rglob("*.json"))) == 6
+    assert not list((folder / "away").iterdir())
+
+
 def test_load_is_shown_beside_one_stream(
     manifest: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from contextlib import chdir, redirect_stdout
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -14,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stt_ru.background import call_in_background
-from stt_ru.cli.interrupts import Interrupted, finishing
+from stt_ru.cli.interrupts import finishing
 from stt_ru.cli.options import (
     DEFAULT_MODEL,
     DEVICE,
@@ -58,7 +55,13 @@ from stt_ru.cli.outcome import (
     print_and_save,
     recordings_folder,
 )
-from stt_ru.cli.recognition import check_models, check_vad, forbid_network, without_effect
+from stt_ru.cli.recognition import (
+    check_models,
+    check_vad,
+    forbid_network,
+    run_models,
+    without_effect,
+)
 from stt_ru.cli.russian import whole_number
 from stt_ru.errors import UsageError
 
@@ -68,7 +71,6 @@ if TYPE_CHECKING:
     from stt_ru.cli.models import ModelRequest
     from stt_ru.evaluation import ModelSource
     from stt_ru.manifest import Sample
-    from stt_ru.results import ModelReport
 
 
 def evaluate(
@@ -154,6 +156,7 @@ def evaluate(
     from stt_ru.cli.models import parse_models
     from stt_ru.grouping import check_group_by
     from stt_ru.manifest import load_manifest
+    from stt_ru.report.files import check_folder
 
     notices: list[str] = []  # said after the table, where they are seen
     threads = _workers(workers)
@@ -167,13 +170,14 @@ def evaluate(
     if group_by is not None:
         check_group_by(group_by, (list(sample.extra) for sample in samples))
     if cache is not None:
-        _check_cache(cache)
+        check_folder(cache, "--cache")
     check_vad(no_vad=no_vad, vad_dir=vad_dir)
 
     # From here on the heavy libraries are loaded; a wrong request above has not paid for them.
     if offline:
         forbid_network()
     call_in_background(lambda: import_module("stt_ru.evaluation"))
+    from stt_ru.evaluation import evaluate_models
     from stt_ru.onnx_models import providers_for
     from stt_ru.segmentation import VadOptions
     from stt_ru.streaming.sources import STREAMING_ENGINES
@@ -224,7 +228,10 @@ def evaluate(
     if cache is not None:
         sources = [_cached(source, cache) for source in sources]
     folder = recordings_folder(manifest)
-    reports, interrupted = _run(sources, samples, variants=variants, quiet=quiet)
+    reports, interrupted = run_models(
+        lambda progress: evaluate_models(sources, samples, variants=variants, progress=progress),
+        quiet=quiet,
+    )
     with finishing() as late:
         code = print_and_save(
             reports,
@@ -289,38 +296,8 @@ def _sources(
     return sources
 
 
-def _check_cache(folder: Path) -> None:
-    from stt_ru.report.files import check_folder
-
-    check_folder(folder, "--cache")
-
-
 def _cached(source: ModelSource, folder: Path) -> ModelSource:
     from stt_ru.cache import CachedRecognizer
 
     place = folder.absolute()  # a recogniser may change the current folder
     return replace(source, load=lambda: CachedRecognizer(source.load(), place))
-
-
-def _run(
-    sources: Sequence[ModelSource],
-    samples: Sequence[Sample],
-    *,
-    variants: bool,
-    quiet: bool,
-) -> tuple[list[ModelReport], Interrupted | None]:
-    from stt_ru.cli.progress import progress_view
-    from stt_ru.evaluation import evaluate_models
-
-    reports: list[ModelReport] = []
-    here = Path.cwd()
-    try:
-        # Stdout is the table's: what a recogniser of the user's prints goes where messages go.
-        # The user's relative paths are of the current folder, which it may leave.
-        with chdir(here), progress_view(quiet=quiet) as progress, redirect_stdout(sys.stderr):
-            for report in evaluate_models(sources, samples, variants=variants, progress=progress):
-                reports.append(report)
-                os.chdir(here)
-    except Interrupted as interruption:
-        return reports, interruption
-    return reports, None

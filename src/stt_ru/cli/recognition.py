@@ -1,4 +1,4 @@
-"""What the commands that recognise do alike, before a model is loaded.
+"""What the commands that recognise do alike: requests checked, models run until the user stops.
 
 Light on purpose: a wrong manifest loads no heavy library.
 """
@@ -6,15 +6,21 @@ Light on purpose: a wrong manifest loads no heavy library.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+import sys
+from contextlib import chdir, redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
+from stt_ru.cli.interrupts import Interrupted
 from stt_ru.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from stt_ru.cli.models import ModelRequest
+    from stt_ru.evaluation import ProgressListener
+
+Report = TypeVar("Report")
 
 
 def check_vad(*, no_vad: bool, vad_dir: Path | None) -> None:
@@ -82,3 +88,32 @@ def without_effect(
 def forbid_network() -> None:
     """Keep Hugging Face's library, which reads it when it is loaded, from the network."""
     os.environ["HF_HUB_OFFLINE"] = "1"
+
+
+def run_models(
+    evaluate: Callable[[ProgressListener], Iterable[Report]], *, quiet: bool
+) -> tuple[list[Report], Interrupted | None]:
+    """Take the reports one after another, as far as the user lets it.
+
+    Stdout is the table's: what a recogniser of the user's prints goes where messages go. Relative
+    paths are of the folder the user stands in, which a recogniser may leave.
+
+    Args:
+        evaluate: Makes the reports, and is told whom to show the progress.
+        quiet: Show none.
+
+    Returns:
+        The reports that were complete, and how the user stopped it; None when all are there.
+    """
+    from stt_ru.cli.progress import progress_view
+
+    reports: list[Report] = []
+    here = Path.cwd()
+    try:
+        with chdir(here), progress_view(quiet=quiet) as progress, redirect_stdout(sys.stderr):
+            for report in evaluate(progress):
+                reports.append(report)
+                os.chdir(here)
+    except Interrupted as interruption:
+        return reports, interruption
+    return reports, None

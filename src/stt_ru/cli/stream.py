@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Sequence
-from contextlib import redirect_stdout
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from stt_ru.cli.interrupts import Interrupted, finishing
+from stt_ru.cli.interrupts import finishing
 from stt_ru.cli.options import (
     DEVICE,
     LANGUAGE,
@@ -33,7 +31,13 @@ from stt_ru.cli.options import (
     option,
 )
 from stt_ru.cli.outcome import check_installed, check_output
-from stt_ru.cli.recognition import check_models, check_vad, forbid_network, without_effect
+from stt_ru.cli.recognition import (
+    check_models,
+    check_vad,
+    forbid_network,
+    run_models,
+    without_effect,
+)
 from stt_ru.cli.russian import number, whole_number
 from stt_ru.cli.streams import print_answer, print_message
 from stt_ru.errors import ReportError, UsageError
@@ -267,8 +271,19 @@ def stream(
     truth = _truth(samples, aligner_request, timings, offline=offline)
     levels = _levels(interval, speed, realtime, streams, timeout)
     keeper = _Keeper(samples, history, plots)
-    reports, interrupted = _run(
-        sources, samples, truth, levels, with_offline=not no_offline, keeper=keeper, quiet=quiet
+    from stt_ru.streaming.running import evaluate_streams
+
+    reports, interrupted = run_models(
+        lambda progress: evaluate_streams(
+            sources,
+            samples,
+            truth,
+            levels,
+            with_offline=not no_offline,
+            progress=progress,
+            on_result=keeper if keeper.is_needed else None,
+        ),
+        quiet=quiet,
     )
     with finishing() as late:
         code = _print_and_save(reports, notices, manifest, output)
@@ -330,7 +345,8 @@ def _truth(
     from stt_ru.streaming.truth import TrueWords
 
     check_model_name(request.name, has_folder=request.folder is not None)
-    load = partial(load_ctc_model, request.name, request.folder, offline=offline)
+    folder = request.folder and request.folder.absolute()  # loaded when it is needed first
+    load = partial(load_ctc_model, request.name, folder, offline=offline)
     return TrueWords(samples, load, timings, aligner=request.name)
 
 
@@ -358,8 +374,9 @@ class _Keeper:
 
     def __init__(self, samples: Sequence[Sample], history: Path | None, plots: Path | None) -> None:
         self._samples = samples
-        self._history = history
-        self._plots = plots
+        # A recogniser may change the current folder.
+        self._history = history and history.absolute()
+        self._plots = plots and plots.absolute()
 
     @property
     def is_needed(self) -> bool:
@@ -396,38 +413,6 @@ class _Keeper:
 
 def _file_name(text: str) -> str:
     return re.sub(r"[^\w.\-]+", "_", text).strip("_")[:80] or "_"
-
-
-def _run(
-    sources: Sequence[StreamSource],
-    samples: Sequence[Sample],
-    truth: TrueWords,
-    levels: Sequence[StreamOptions],
-    *,
-    with_offline: bool,
-    keeper: _Keeper,
-    quiet: bool,
-) -> tuple[list[StreamReport], Interrupted | None]:
-    from stt_ru.cli.progress import progress_view
-    from stt_ru.streaming.running import evaluate_streams
-
-    reports: list[StreamReport] = []
-    try:
-        # Stdout is the table's: what a model of the user's prints goes where messages go.
-        with progress_view(quiet=quiet) as progress, redirect_stdout(sys.stderr):
-            for report in evaluate_streams(
-                sources,
-                samples,
-                truth,
-                levels,
-                with_offline=with_offline,
-                progress=progress,
-                on_result=keeper if keeper.is_needed else None,
-            ):
-                reports.append(report)
-    except Interrupted as interruption:
-        return reports, interruption
-    return reports, None
 
 
 def _print_and_save(

@@ -97,6 +97,8 @@ def evaluate_streams(
         ``error`` set.
     """
     listener = progress or SilentListener()
+    # A model of the user's own may change the current folder.
+    samples = [replace(sample, path=sample.path.absolute()) for sample in samples]
     for source in sources:
         listener.loading(source.label)
         try:
