@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from stt_ru.errors import ModelLoadError, UsageError
 from stt_ru.evaluation import Progress, ProgressListener
 from stt_ru.manifest import Sample
+from stt_ru.results import references_digest
 from stt_ru.streaming.chunks import (
     InputBuffer,
     OutputBuffer,
@@ -288,6 +290,7 @@ class Channels:
     """Says how loud the only channel it gets is; of a file with several, «много»."""
 
     name = "channels"
+    settings: ClassVar = {"channel": "own"}
 
     def transcribe(self, path: str | Path) -> Transcript:
         audio, _ = soundfile.read(path, always_2d=True)
@@ -319,6 +322,10 @@ def test_distinct_channels_without_a_number_are_mixed_in_the_stream_and_offline(
     assert report.offline is not None
     # The row that was mixed is compared with the model on the same mix, not on the file.
     assert [row.hypothesis for row in report.offline.results] == ["1", "много", "много"]
+    signature = report.offline.signature
+    assert signature is not None
+    assert (signature.fields["channel"], signature.fields["rows"]) == ("own+mix", "3")
+    assert signature.fields["refs"] == references_digest(samples)
 
 
 def test_ctrl_c_in_the_offline_pass_keeps_what_was_streamed(tmp_path: Path) -> None:

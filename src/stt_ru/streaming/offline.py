@@ -9,6 +9,7 @@ import numpy as np
 
 from stt_ru.audio import load_audio
 from stt_ru.evaluation import evaluate
+from stt_ru.results import Signature, references_digest
 from stt_ru.streaming.hearing import SAMPLE_RATE, hearing
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ def recognize_offline(
         report = evaluate(model, [samples[row] for row in rows], label=label, progress=progress)
         results.update(zip(rows, report.results, strict=True))
         reports.append(report)
+    if len(reports) == 1:
+        return reports[0]
     return replace(
         reports[0],
         rows=len(samples),
@@ -59,6 +62,18 @@ def recognize_offline(
         audio_s=sum(report.audio_s for report in reports),
         wall_s=sum(report.wall_s for report in reports),
         warnings=[warning for report in reports for warning in report.warnings],
+        signature=_joined([report.signature for report in reports], samples),
+    )
+
+
+def _joined(signatures: Sequence[Signature | None], samples: Sequence[Sample]) -> Signature:
+    """The signature of all parts together; what differs between them is named for each."""
+    parts = [signature.fields for signature in signatures if signature is not None]
+    names = dict.fromkeys(name for fields in parts for name in fields)
+    values = {name: dict.fromkeys(fields.get(name, "none") for fields in parts) for name in names}
+    return Signature(
+        {name: "+".join(found) for name, found in values.items()}
+        | {"rows": str(len(samples)), "refs": references_digest(samples)}
     )
 
 
@@ -74,6 +89,7 @@ class _MixedDown:
     def __init__(self, recognizer: Recognizer) -> None:
         self._recognizer = recognizer
         self.name = recognizer.name
+        self.settings = {**getattr(recognizer, "settings", {}), "channel": "mix"}
 
     def transcribe(self, path: str | Path) -> Transcript:
         audio = load_audio(path, sample_rate=SAMPLE_RATE)
