@@ -187,7 +187,7 @@ def evaluate(
     """
     listener = progress or SilentListener()
     samples = list(samples)
-    _check_recognizer(recognizer)
+    check_recognizer(recognizer)
     if concurrency is not None and not _is_count(concurrency):
         raise UsageError(f"concurrency = {concurrency!r}: нужно целое число не меньше 1")
     label = label or str(getattr(recognizer, "label", recognizer.name))
@@ -268,11 +268,11 @@ def _load(source: ModelSource) -> Recognizer:
     except BaseException as error:
         logger.debug("model %s did not load", source.name, exc_info=True)
         raise ModelLoadError(_sentence(error)) from error
-    _check_recognizer(recognizer)
+    check_recognizer(recognizer)
     return recognizer
 
 
-def _check_recognizer(recognizer: object) -> None:
+def check_recognizer(recognizer: object) -> None:
     """Refuse an object that cannot be evaluated, before its recordings fail one by one.
 
     Raises:

@@ -231,6 +231,37 @@ def test_a_streaming_model_of_ones_own(
     assert "make" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("raise SystemExit('нет ключа')", "SystemExit: нет ключа"),
+        ("return Own(5)", "Own.name: нужна непустая строка, а не 5"),
+        ("return Own", "type – не распознаватель"),
+        ("return 5", "функция вернула int, а нужен StreamingASR"),
+    ],
+)
+def test_a_model_of_ones_own_that_cannot_be_used_did_not_load(
+    manifest: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    body: str,
+    why: str,
+) -> None:
+    own = manifest.parent / "own.py"
+    own.write_text(
+        "class Own:\n"
+        "    def __init__(self, name):\n        self.name = name\n"
+        "    def transcribe(self, path):\n        raise AssertionError\n"
+        f"def make():\n    {body}\n"
+    )
+    arguments = ("stream", manifest, "-m", f"{own}:make", "-m", "dummy", "-q")
+    assert stt_ru(monkeypatch, *arguments) == 1
+    printed = capsys.readouterr()
+    assert why in printed.err
+    assert "(не загружена)" in printed.out.splitlines()[1]
+    assert printed.out.splitlines()[2].startswith("dummy")
+
+
 def test_a_streaming_model_is_measured_on_whole_recordings_too(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

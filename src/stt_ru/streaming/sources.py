@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from stt_ru.errors import UsageError
+from stt_ru.errors import ModelLoadError, SttRuError, UsageError
+from stt_ru.streaming.buffer import sentence_of
 from stt_ru.streaming.model import DummyASR, StreamingASR
 from stt_ru.streaming.wrappers import OfflineToStreaming, StreamingToOffline
 
@@ -138,10 +139,18 @@ def _transcriber(
 
 
 def _made(name: str, factory: Callable[[], Any], step_s: float) -> LoadedStream:
-    made = factory()
+    from stt_ru.evaluation import check_recognizer
+
+    try:
+        made = factory()
+    except SttRuError:
+        raise
+    except BaseException as error:  # a library of the user's may end the program: `SystemExit`
+        raise ModelLoadError(sentence_of(error)) from error
     if isinstance(made, StreamingASR):
         return LoadedStream(made)
     if callable(getattr(made, "transcribe", None)):
+        check_recognizer(made)
         return LoadedStream(OfflineToStreaming(made, step_s), made)
     raise UsageError(
         f"-m {name}: функция вернула {type(made).__name__}, а нужен StreamingASR или распознаватель"
