@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from stt_ru.errors import MissingExtraError
 from stt_ru.insight import row_alignment, worst
+from stt_ru.report.rows import ROW_COLUMNS, row_values
 from stt_ru.report.table import COLUMNS, cells, percent
 from stt_ru.statistics import uncertainty
 from stt_ru.variants import ANYTHING
@@ -40,25 +41,12 @@ def to_pandas(report: ModelReport) -> DataFrame:
         import pandas as pd
     except ImportError as error:
         raise MissingExtraError("to_pandas", "pandas") from error
+    columns = list(ROW_COLUMNS)
+    if report.has_branches:
+        columns.insert(columns.index("hypothesis"), "chosen")
     rows = []
     for result in report.results:
-        words = result.score.words if result.score else None
-        row = {
-            "audio": result.audio,
-            "channel": result.channel,
-            "reference": result.reference,
-            **({"chosen": result.chosen} if report.has_branches else {}),
-            "hypothesis": result.hypothesis,
-            "words": words and words.length,
-            "substitutions": words and words.substitutions,
-            "deletions": words and words.deletions,
-            "insertions": words and words.insertions,
-            "wer": result.wer,
-            "cer": result.cer,
-            "duration": result.duration,
-            "seconds": result.seconds,
-            "error": result.error,
-        }
+        row = dict(zip(columns, row_values(result, columns), strict=True))
         row |= {f"extra.{k}" if k in row else k: value for k, value in result.extra.items()}
         rows.append(row)
     frame = pd.DataFrame(rows)

@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from stt_ru.insight import insight, slice_groups, worst
+from stt_ru.report.rows import ROW_COLUMNS, extra_names, row_values
 from stt_ru.report.spelling import TITLES, spelling_lines
 from stt_ru.report.table import COLUMNS, cells, interval, percent
 from stt_ru.report.trust import trust_notes, verdicts
@@ -25,11 +26,6 @@ MOST_LINES: Final = 20
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
-
-CSV_COLUMNS: Final = (
-    "model", "audio", "channel", "reference", "hypothesis", "words", "substitutions", "deletions",
-    "insertions", "wer", "cer", "duration", "seconds", "error",
-)  # fmt: skip
 
 
 def markdown_report(content: ReportContent) -> Iterator[str]:
@@ -131,36 +127,17 @@ def csv_report(reports: Sequence[ModelReport]) -> Iterator[str]:
     a formula is preceded by an apostrophe.
     """
     yield "\ufeff"
-    extra = dict.fromkeys(
-        name for report in reports for result in report.results for name in result.extra
-    )
+    extra = extra_names(reports)
     chosen = ["chosen"] if any(report.has_branches for report in reports) else []
-    taken = {*CSV_COLUMNS, *chosen}
+    columns = (*ROW_COLUMNS, *chosen)
+    taken = {"model", *columns}
     titles = [f"extra.{name}" if name in taken else name for name in extra]
-    yield _csv_line([*CSV_COLUMNS, *chosen, *titles])
+    yield _csv_line(["model", *columns, *titles])
     for report in reports:
         for result in report.results:
-            words = result.score.words if result.score else None
-            yield _csv_line(
-                [
-                    report.label,
-                    result.audio,
-                    result.channel,
-                    result.reference,
-                    result.hypothesis,
-                    words and words.length,
-                    words and words.substitutions,
-                    words and words.deletions,
-                    words and words.insertions,
-                    result.wer,
-                    result.cer,
-                    result.duration,
-                    result.seconds,
-                    result.error,
-                    *(result.chosen for _ in chosen),
-                    *(result.extra.get(name) for name in extra),
-                ]
-            )
+            values = row_values(result, columns)
+            more = (result.extra.get(name) for name in extra)
+            yield _csv_line([report.label, *values, *more])
 
 
 def _csv_line(values: Sequence[object]) -> str:

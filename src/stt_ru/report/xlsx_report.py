@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from stt_ru.errors import MissingExtraError, ReportError
 from stt_ru.insight import insight, slice_groups
 from stt_ru.report.notes import notes
+from stt_ru.report.rows import extra_names, row_values
 from stt_ru.report.spelling import TITLES, spelling_lines
 from stt_ru.report.trust import trust_notes, verdicts
 from stt_ru.report.written import writing_lines
@@ -23,7 +24,7 @@ from stt_ru.writing import MARKS
 if TYPE_CHECKING:
     from stt_ru.insight import Insight
     from stt_ru.report.content import ReportContent
-    from stt_ru.results import FileResult, ModelReport
+    from stt_ru.results import ModelReport
     from stt_ru.statistics import Interval
 
 MOST_ROWS: Final = 1_048_576
@@ -156,9 +157,9 @@ def _sheets(content: ReportContent) -> Iterator[tuple[str, Sequence[Column], Row
         (
             "Записи",
             [
-                *_ROWS,
-                *_branch_columns(content.reports),
-                *map(_plain, _extra_names(content.reports)),
+                _plain("модель"),
+                *_row_columns(content.reports).values(),
+                *map(_plain, extra_names(content.reports)),
             ],
             _rows(content.reports),
         ),
@@ -331,53 +332,32 @@ def _marks(content: ReportContent) -> Iterator[Sequence[object]]:
             yield (report.label, "регистр", None, None, None, None, found.case_rate)
 
 
-def _extra_names(reports: Iterable[ModelReport]) -> list[str]:
-    names = dict.fromkeys(
-        name for report in reports for result in report.results for name in result.extra
-    )
-    return list(names)
+_ROWS: Final = {
+    "audio": _plain("запись"),
+    "channel": _plain("канал"),
+    "reference": _long("эталон"),
+    "hypothesis": _long("текст модели"),
+    "words": _plain("слов"),
+    "substitutions": _plain("замен"),
+    "deletions": _plain("пропусков"),
+    "insertions": _plain("вставок"),
+    "wer": _rate("WER"),
+    "cer": _rate("CER"),
+    "duration": _plain("длительность, с"),
+    "seconds": _plain("распознавание, с"),
+    "from_cache": _plain("из кэша"),
+    "error": _long("почему нет"),
+}
 
 
-_ROWS: Final = (
-    _plain("модель"), _plain("запись"), _plain("канал"), _long("эталон"), _long("текст модели"),
-    _plain("слов"), _plain("замен"), _plain("пропусков"), _plain("вставок"), _rate("WER"),
-    _rate("CER"), _plain("длительность, с"), _plain("распознавание, с"), _plain("из кэша"),
-    _long("почему нет"),
-)  # fmt: skip
-
-
-def _branch_columns(reports: Iterable[ModelReport]) -> list[Column]:
-    return [_long("сравнено с")] if any(report.has_branches for report in reports) else []
+def _row_columns(reports: Iterable[ModelReport]) -> dict[str, Column]:
+    has_branches = any(report.has_branches for report in reports)
+    return _ROWS | ({"chosen": _long("сравнено с")} if has_branches else {})
 
 
 def _rows(reports: Sequence[ModelReport]) -> Iterator[Sequence[object]]:
-    extra = _extra_names(reports)
-    has_branches = bool(_branch_columns(reports))
+    columns, extra = _row_columns(reports), extra_names(reports)
     for report in reports:
         for result in report.results:
-            yield (
-                *_row(report.label, result),
-                *((result.chosen,) if has_branches else ()),
-                *(result.extra.get(name) for name in extra),
-            )
-
-
-def _row(label: str, result: FileResult) -> Sequence[object]:
-    words = result.score.words if result.score else None
-    return (
-        label,
-        result.audio,
-        result.channel,
-        result.reference,
-        result.hypothesis,
-        words and words.length,
-        words and words.substitutions,
-        words and words.deletions,
-        words and words.insertions,
-        result.wer,
-        result.cer,
-        result.duration,
-        result.seconds,
-        result.from_cache,
-        result.error,
-    )
+            values = row_values(result, columns)
+            yield (report.label, *values, *(result.extra.get(name) for name in extra))
