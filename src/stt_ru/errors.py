@@ -1,11 +1,62 @@
-"""Every deliberate exception of the package, with the exit code it means on the command line."""
+"""Every deliberate exception of the package, with the exit code it means on the command line.
+
+And what a user reads of an exception of the system's.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+import errno
+from typing import TYPE_CHECKING, ClassVar, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+# By the names of `errno`, since not every system has them all.
+_SYSTEM_REASONS: Final = {
+    "EACCES": "нет прав",
+    "EPERM": "нет прав",
+    "ENOENT": "такого файла или каталога нет",
+    "EEXIST": "есть файл с таким именем",
+    "ENOTDIR": "часть пути – не каталог",
+    "EISDIR": "это каталог, а не файл",
+    "EROFS": "диск только для чтения",
+    "ENOSPC": "на диске нет места",
+    "EDQUOT": "исчерпана квота",
+    "EIO": "сбой диска",
+    "EBUSY": "занято другой программой",
+    "ETXTBSY": "занято другой программой",
+    "ENAMETOOLONG": "слишком длинное имя",
+    "ELOOP": "ссылка ведёт сама на себя",
+    "EMFILE": "открыто слишком много файлов",
+    "ENFILE": "открыто слишком много файлов",
+    "ENOMEM": "не хватает памяти",
+    "ENOBUFS": "не хватает памяти",
+    "ENETDOWN": "сеть недоступна",
+    "ENETUNREACH": "сеть недоступна",
+    "EHOSTDOWN": "компьютер с этим адресом недоступен",
+    "EHOSTUNREACH": "компьютер с этим адресом недоступен",
+    "ETIMEDOUT": "время ожидания вышло",
+}
+
+
+def system_reason(error: OSError, known: Mapping[str, str] | None = None) -> str:
+    """Why the system refused, in Russian; of what nobody has put into words, its name and text.
+
+    Args:
+        error: What the system raised.
+        known: Words that fit what was asked of it, by the names of `errno`.
+
+    Example:
+        >>> system_reason(OSError(errno.EACCES, ""), {"EACCES": "нет прав на этот порт"})
+        'нет прав на этот порт'
+        >>> system_reason(OSError(errno.EDOM, "Out of range"))
+        'ошибка системы EDOM (Out of range)'
+    """
+    if error.errno is None:
+        return str(error) or type(error).__name__
+    name = errno.errorcode.get(error.errno, str(error.errno))
+    words = (known or {}).get(name) or _SYSTEM_REASONS.get(name)
+    return words or f"ошибка системы {name} ({error.strerror})"
 
 
 class SttRuError(Exception):

@@ -10,7 +10,7 @@ import soundfile as sf
 from stt_ru.audio.file_bytes import bytes_at, text_start
 from stt_ru.audio.pyav import AvSource
 from stt_ru.audio.sndfile import SndfileSource
-from stt_ru.errors import AudioError, MissingExtraError
+from stt_ru.errors import AudioError, MissingExtraError, system_reason
 
 if TYPE_CHECKING:
     from io import FileIO
@@ -57,8 +57,10 @@ def open_regular_file(path: Path) -> FileIO:
         raise AudioError("файла нет") from error
     except PermissionError as error:
         raise AudioError("нет прав на чтение файла") from error
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        raise AudioError(f"файл не открывается: {error}") from error
+    except OSError as error:
+        raise AudioError(f"файл не открывается: {system_reason(error)}") from error
+    except ValueError as error:  # a NUL, or half of a surrogate pair
+        raise AudioError("файл не открывается: такого имени у файла быть не может") from error
 
 
 def open_source(file: FileIO, suffix: str) -> Source:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from stt_ru.cli.interrupts import Interruption
 from stt_ru.cli.streams import flush_streams, prepare_streams, print_message
-from stt_ru.errors import SttRuError
+from stt_ru.errors import SttRuError, system_reason
 
 if TYPE_CHECKING:
     import typer
@@ -64,8 +64,9 @@ def _run_command() -> int:
         for sentence in str(error).split("\n"):
             print_message(f"Ошибка: {sentence}")
         return error.exit_code
-    except OSError as error:
-        print_message(f"Ошибка: {error}")
+    except OSError as error:  # of none of our own modules: there each is a sentence
+        place = "" if error.filename is None else f"{error.filename}: "
+        print_message(f"Ошибка: {place}{system_reason(error)}")
         return 1
     except SystemExit as end:  # typer's, after shell completion or a pipe without a reader
         if isinstance(end.__context__, BrokenPipeError):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 import re
 import shlex
 import stat
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from stt_ru.errors import ManifestError
+from stt_ru.errors import ManifestError, system_reason
 
 CSV_SUFFIXES: Final = (".csv", ".tsv")
 JSONL_SUFFIXES: Final = (".jsonl", ".ndjson")
@@ -18,14 +17,14 @@ LINE_END: Final = re.compile(r"\r\n?|\n")
 """Where lines end for people and editors: LF, CRLF or CR; U+2028 and the like end none."""
 
 _OS_ERRORS = {
-    errno.ENOENT: "такого файла или папки нет",
-    errno.ENOTDIR: "на пути стоит файл, а не папка",
-    errno.EISDIR: "это папка, а не файл",
-    errno.EACCES: "нет прав на чтение",
-    errno.EPERM: "нет прав на чтение",
-    errno.ELOOP: "символическая ссылка замкнута на себя",
-    errno.ENAMETOOLONG: "имя длиннее, чем допускает система",
-    errno.EIO: "ошибка чтения диска",
+    "ENOENT": "такого файла или папки нет",
+    "ENOTDIR": "на пути стоит файл, а не папка",
+    "EISDIR": "это папка, а не файл",
+    "EACCES": "нет прав на чтение",
+    "EPERM": "нет прав на чтение",
+    "ELOOP": "символическая ссылка замкнута на себя",
+    "ENAMETOOLONG": "имя длиннее, чем допускает система",
+    "EIO": "ошибка чтения диска",
 }
 
 _KINDS = (
@@ -45,8 +44,8 @@ _FREQUENT_LETTERS = "[оеаинтсрвлдкмпу]"
 
 
 def describe_os_error(error: OSError) -> str:
-    """Why the system refused, in Russian where the reason is known."""
-    return _OS_ERRORS.get(error.errno or 0) or f"не читается: {error.strerror or error}"
+    """Why a file or a folder cannot be read, in Russian."""
+    return system_reason(error, _OS_ERRORS)
 
 
 def kind(mode: int) -> str:

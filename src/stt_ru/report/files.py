@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import stat
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from stt_ru.errors import ReportError, UsageError
+from stt_ru.errors import ReportError, UsageError, system_reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
-
-_REASONS: Final = {
-    "ENOSPC": "на диске нет места",
-    "EDQUOT": "исчерпана квота",
-    "EACCES": "нет прав",
-    "EPERM": "нет прав",
-    "EROFS": "диск только для чтения",
-    "ENAMETOOLONG": "слишком длинное имя",
-    "ENOENT": "нет каталога над ним",
-    "EEXIST": "есть файл с таким именем",
-    "ENOTDIR": "часть пути – не каталог",
-    "ELOOP": "ссылка ведёт сама на себя",
-}
 
 
 def check_target(
@@ -122,10 +108,8 @@ def _encoded(piece: str | bytes) -> bytes:
 
 
 def reason(error: OSError) -> str:
-    """Why a file cannot be written, in Russian where the cause is a common one."""
-    if error.errno is None:
-        return str(error)
-    return _REASONS.get(errno.errorcode.get(error.errno, ""), os.strerror(error.errno))
+    """Why a file cannot be written, in Russian."""
+    return system_reason(error, {"ENOENT": "нет каталога над ним"})
 
 
 def _real(target: Path) -> Path:

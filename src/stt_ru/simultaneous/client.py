@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import urlencode
 
-from stt_ru.errors import SttRuError
+from stt_ru.errors import SttRuError, system_reason
 from stt_ru.simultaneous.evaluator import (
     AgentError,
     EvaluationOptions,
@@ -179,17 +179,24 @@ class RemoteSession:
         return answer
 
 
-def _why(error: Exception) -> str:
-    reasons: dict[type[Exception], str] = {
-        ConnectionRefusedError: "на этом порту никто не слушает; запустите stt-ru serve",
-        TimeoutError: "время ожидания вышло",
-        socket.gaierror: "нет такого адреса",
-        ConnectionResetError: "он оборвал соединение",
-        http.client.RemoteDisconnected: "он оборвал соединение",
-        BrokenPipeError: "он оборвал соединение",
-    }
-    known = reasons.get(type(error))
-    return known or getattr(error, "strerror", None) or str(error) or type(error).__name__
+_REASONS: Final = {  # why a server does not answer
+    "ECONNREFUSED": "на этом порту никто не слушает; запустите stt-ru serve",
+    "ECONNRESET": "он оборвал соединение",
+    "ECONNABORTED": "он оборвал соединение",
+    "EPIPE": "он оборвал соединение",
+}
+
+
+def _why(error: OSError | http.client.HTTPException) -> str:
+    if isinstance(error, (http.client.RemoteDisconnected, http.client.IncompleteRead)):
+        return "он оборвал соединение"
+    if isinstance(error, TimeoutError):
+        return "время ожидания вышло"
+    if isinstance(error, socket.gaierror):
+        return "нет такого адреса"
+    if isinstance(error, OSError):
+        return system_reason(error, _REASONS)
+    return f"он говорит не на HTTP ({type(error).__name__})"
 
 
 class RemoteInstance:

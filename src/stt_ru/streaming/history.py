@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from stt_ru.errors import ReportError
-from stt_ru.report.files import reason, write_report
+from stt_ru.manifest.files import describe_os_error
+from stt_ru.report.files import write_report
 from stt_ru.streaming.chunks import InputChunk, OutputChunk, Signal, TranscriptionChunk
 from stt_ru.streaming.evaluation import evaluate_streaming
 from stt_ru.streaming.sender import Cutoff
@@ -102,7 +103,7 @@ def load_history(path: Path) -> History:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ReportError(f"история {path} не прочитана: {reason(error)}") from error
+        raise ReportError(f"история {path} не прочитана: {describe_os_error(error)}") from error
     except ValueError as error:
         raise ReportError(f"история {path}: это не JSON: {error}") from error
     version = data.get("schema_version") if isinstance(data, dict) else None

@@ -6,7 +6,7 @@ import ipaddress
 import socket
 from typing import TYPE_CHECKING, Any, Final
 
-from stt_ru.errors import MissingExtraError, UsageError
+from stt_ru.errors import MissingExtraError, UsageError, system_reason
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +21,12 @@ TOKEN_VARIABLE: Final = "STT_RU_TOKEN"
 BODY_TIMEOUT_S: Final = 30.0
 _BACKLOG: Final = 2048
 _KEEP_ALIVE_S: Final = 75  # longer than clients keep a connection, so that they close it first
+
+_REASONS: Final = {  # why a port cannot be had
+    "EADDRINUSE": "порт занят другой программой",
+    "EACCES": "нет прав на этот порт",
+    "EADDRNOTAVAIL": "это не адрес этого компьютера",
+}
 
 
 def check_installed() -> None:
@@ -104,17 +110,9 @@ def bind(host: str, port: int, token: str | None) -> socket.socket:
     try:
         return socket.create_server(address[:2], family=family, backlog=_BACKLOG)
     except OSError as error:
-        raise UsageError(f"--host {host} --port {port}: {_why(error)}") from error
-
-
-def _why(error: OSError) -> str:
-    import errno
-
-    return {
-        errno.EADDRINUSE: "порт занят другой программой",
-        errno.EACCES: "нет прав на этот порт",
-        errno.EADDRNOTAVAIL: "это не адрес этого компьютера",
-    }.get(error.errno or 0, error.strerror or str(error))
+        raise UsageError(
+            f"--host {host} --port {port}: {system_reason(error, _REASONS)}"
+        ) from error
 
 
 def address_of(listening: socket.socket) -> str:

@@ -1,0 +1,50 @@
+"""What a user reads when the system refuses something."""
+
+from __future__ import annotations
+
+import errno
+import http.client
+import socket
+from collections.abc import Callable
+
+import pytest
+
+from stt_ru.errors import system_reason
+from stt_ru.manifest.files import describe_os_error
+from stt_ru.report.files import reason
+from stt_ru.simultaneous.client import _why
+
+RESET = "он оборвал соединение"
+
+
+def told(number: int) -> OSError:
+    return OSError(number, "told in English")
+
+
+@pytest.mark.parametrize(
+    ("say", "error", "said"),
+    [
+        (system_reason, told(errno.EMFILE), "открыто слишком много файлов"),
+        (system_reason, told(errno.ENETUNREACH), "сеть недоступна"),
+        (system_reason, told(errno.EDOM), "ошибка системы EDOM (told in English)"),
+        (system_reason, told(987654), "ошибка системы 987654 (told in English)"),
+        (system_reason, OSError("файл закрыт"), "файл закрыт"),
+        (system_reason, OSError(), "OSError"),
+        (describe_os_error, told(errno.EACCES), "нет прав на чтение"),
+        (describe_os_error, told(errno.ENFILE), "открыто слишком много файлов"),
+        (reason, told(errno.ENOENT), "нет каталога над ним"),
+        (reason, told(errno.EROFS), "диск только для чтения"),
+        (_why, told(errno.ECONNREFUSED), "на этом порту никто не слушает; запустите stt-ru serve"),
+        (_why, told(errno.EHOSTUNREACH), "компьютер с этим адресом недоступен"),
+        (_why, told(errno.EPIPE), RESET),
+        (_why, http.client.RemoteDisconnected("told in English"), RESET),
+        (_why, http.client.IncompleteRead(b"", 5), RESET),
+        (_why, http.client.BadStatusLine("SSH-2.0"), "он говорит не на HTTP (BadStatusLine)"),
+        (_why, TimeoutError("timed out"), "время ожидания вышло"),
+        (_why, socket.gaierror(-2, "told in English"), "нет такого адреса"),
+    ],
+)
+def test_the_reason_is_russian(
+    say: Callable[[Exception], str], error: Exception, said: str
+) -> None:
+    assert say(error) == said
