@@ -12,10 +12,10 @@ import pytest
 from numpy.typing import NDArray
 
 from stt_ru import Transcriber
-from stt_ru.audio import load_audio
+from stt_ru.audio import SAMPLE_RATE, load_audio
 from stt_ru.evaluation import evaluate, load_manifest
 from stt_ru.onnx_models import load_vad
-from stt_ru.segmentation import SAMPLE_RATE, VadOptions, VadSegmenter
+from stt_ru.segmentation import VadOptions, VadSegmenter
 from tests.conftest import ROOT
 
 SHARED = ROOT.parent / "shared"

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from stt_ru.audio import SAMPLE_RATE
 from stt_ru.errors import TranscriptionError, UsageError
 from stt_ru.segmentation import (
-    SAMPLE_RATE,
     QuietSegmenter,
     Segmenter,
     Stretch,

@@ -7,20 +7,18 @@ depend on how the samples were divided among the calls.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stt_ru.audio import SAMPLE_RATE
 from stt_ru.errors import TranscriptionError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Samples = NDArray[np.float32]
-
-SAMPLE_RATE: Final = 16_000
-"""Hz; onnx-asr brings it to 8 kHz itself for the one model that wants that."""
 
 _FRAME = SAMPLE_RATE // 50  # 320 samples, 20 ms: loudness is judged in such steps
 _QUIET_SPAN = 5  # frames, 100 ms: a cut is made in the quietest such span

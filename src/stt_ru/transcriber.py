@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
-from stt_ru.audio import Waveform, open_audio, waveform_of
+from stt_ru.audio import SAMPLE_RATE, Waveform, open_audio, waveform_of
 from stt_ru.errors import ModelLoadError, TranscriptionError, UsageError
 from stt_ru.normalize import normalize
 from stt_ru.onnx_models import DEFAULT_MODEL as DEFAULT_MODEL
@@ -33,7 +33,6 @@ from stt_ru.onnx_models import (
 from stt_ru.results import Segment, checked_seconds
 from stt_ru.scoring import score_texts
 from stt_ru.segmentation import (
-    SAMPLE_RATE,
     QuietSegmenter,
     Samples,
     Segmenter,

@@ -17,7 +17,7 @@ from stt_ru.cli.interrupts import Interruption
 from stt_ru.onnx_models import EMBEDDED_MODEL, weights_digest
 from stt_ru.streaming.history import load_history
 from stt_ru.streaming.results import StreamOptions
-from stt_ru.streaming.sources import TINY
+from stt_ru.streaming.tiny_ru import NAME
 from stt_ru.streaming.tiny_ru_stream import FILES, MODEL_DIR
 from stt_ru.streaming.wrappers import OfflineToStreaming
 
@@ -349,7 +349,7 @@ def test_an_engine_without_its_folder_is_exit_code_2(
 
 
 def test_the_embedded_models_are_those_of_the_library() -> None:
-    assert models.EMBEDDED == (EMBEDDED_MODEL, TINY)
+    assert models.EMBEDDED == (EMBEDDED_MODEL, NAME)
 
 
 def test_defaults_are_those_of_the_library() -> None:

@@ -13,9 +13,10 @@ them.
 from __future__ import annotations
 
 from stt_ru.audio.reading import Audio, AudioReader, load_audio, open_audio, waveform_of
-from stt_ru.audio.source import Frames, Waveform
+from stt_ru.audio.source import SAMPLE_RATE, Frames, Waveform
 
 __all__ = [
+    "SAMPLE_RATE",
     "Audio",
     "AudioReader",
     "Frames",

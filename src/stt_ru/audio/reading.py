@@ -12,6 +12,7 @@ import soxr
 
 from stt_ru.audio.opening import open_regular_file, open_source
 from stt_ru.audio.repairs import Repairs
+from stt_ru.audio.source import SAMPLE_RATE
 from stt_ru.errors import AudioError
 
 if TYPE_CHECKING:
@@ -51,12 +52,14 @@ class Audio:
         return int(self.waveform.shape[1]) / self.sample_rate
 
 
-def open_audio(path: str | Path, *, sample_rate: int = 16_000, mono: bool = False) -> AudioReader:
+def open_audio(
+    path: str | Path, *, sample_rate: int = SAMPLE_RATE, mono: bool = False
+) -> AudioReader:
     """Open a recording for reading in blocks; see ``AudioReader``."""
     return AudioReader(path, sample_rate=sample_rate, mono=mono)
 
 
-def load_audio(path: str | Path, *, sample_rate: int = 16_000, mono: bool = False) -> Audio:
+def load_audio(path: str | Path, *, sample_rate: int = SAMPLE_RATE, mono: bool = False) -> Audio:
     """Read a whole recording into memory.
 
     Raises:
@@ -69,7 +72,7 @@ def load_audio(path: str | Path, *, sample_rate: int = 16_000, mono: bool = Fals
 
 
 def waveform_of(
-    samples: NDArray[np.floating], sampling_rate: int, *, sample_rate: int = 16_000
+    samples: NDArray[np.floating], sampling_rate: int, *, sample_rate: int = SAMPLE_RATE
 ) -> Waveform:
     """One channel in memory as a recording of it would be read, shape (1, n).
 
@@ -116,7 +119,9 @@ class AudioReader:
         MissingExtraError: If it needs PyAV, and PyAV is not installed.
     """
 
-    def __init__(self, path: str | Path, *, sample_rate: int = 16_000, mono: bool = False) -> None:
+    def __init__(
+        self, path: str | Path, *, sample_rate: int = SAMPLE_RATE, mono: bool = False
+    ) -> None:
         self.path = Path(path)
         self.sample_rate = sample_rate
         self._mono = mono

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+SAMPLE_RATE: Final = 16_000
+"""Hz; what models hear (onnx-asr brings it to 8 kHz itself for the one that wants that), and what
+recordings are brought to unless another rate is asked for."""
 
 Waveform: TypeAlias = NDArray[np.float32]
 """Samples, shape ``(n_channels, n_samples)``, in [-1, 1]."""

@@ -125,6 +125,7 @@ def serve(
     Коды выхода: 2 – неверные аргументы или данные; 130 – Ctrl+C, 143 – SIGTERM.
     """
     from stt_ru.simultaneous.dataset import check_sources, load_dataset
+    from stt_ru.simultaneous.server.corpus import SAMPLE_RATE
     from stt_ru.simultaneous.server.running import (
         TOKEN_VARIABLE,
         address_of,
@@ -140,7 +141,7 @@ def serve(
     token = os.environ.get(TOKEN_VARIABLE) or None
     notices: list[str] = []
     dataset = load_dataset(
-        manifest, source, target, kind or "text", warn=notices.append, sample_rate=16_000
+        manifest, source, target, kind or "text", warn=notices.append, sample_rate=SAMPLE_RATE
     )
     if metrics_file is not None:
         from stt_ru.simultaneous.agents.loading import load_module

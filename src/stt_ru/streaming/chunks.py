@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar, cast, get_
 import numpy as np
 from numpy.typing import NDArray
 
+from stt_ru.audio import SAMPLE_RATE
 from stt_ru.errors import StreamingError, UsageError
 from stt_ru.streaming.buffer import RecordingId, StreamingQueue
 from stt_ru.streaming.clock import SYSTEM_CLOCK, Clock
@@ -398,7 +399,7 @@ def check_heard(input_chunks: Sequence[InputChunk]) -> None:
 
 
 def convert_audio_format(
-    waveform: NDArray[np.floating], audio_type: AudioType, sampling_rate: int = 16_000
+    waveform: NDArray[np.floating], audio_type: AudioType, sampling_rate: int = SAMPLE_RATE
 ) -> AUDIO_CHUNK_TYPE:
     """Samples in [-1, 1], shape (n,), as a model wants them.
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 import soxr
 
+from stt_ru.audio import SAMPLE_RATE
 from stt_ru.errors import ModelLoadError
 from stt_ru.onnx_models import load_model, providers_for
 from stt_ru.transcriber import Transcriber
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
-
-SAMPLE_RATE: Final = 16_000
 
 
 @runtime_checkable

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from stt_ru.audio import SAMPLE_RATE
 from stt_ru.errors import MissingExtraError, ModelLoadError
 from stt_ru.onnx_models import weights_digest
 from stt_ru.streaming.chunks import AudioType, OutputChunk, Signal, TranscriptionChunk
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 SHERPA: Final = "sherpa-stream"
 VOSK: Final = "vosk-stream"
 
-_FLUSH: Final = np.zeros(24_000, np.float32)
+_FLUSH: Final = np.zeros(SAMPLE_RATE * 3 // 2, np.float32)
 """1.5 s of silence after the end: the last words of a transducer wait for a whole chunk, of up to
 1.28 s in those of icefall."""
 
@@ -45,7 +46,7 @@ class SherpaStream(StreamingASR):
     name = SHERPA
 
     def __init__(self, model_dir: Path, *, clock: Clock = SYSTEM_CLOCK) -> None:
-        super().__init__(16_000, clock)
+        super().__init__(SAMPLE_RATE, clock)
         try:
             sherpa_onnx: Any = import_module("sherpa_onnx")  # it ships no types
         except ImportError as error:
@@ -65,7 +66,7 @@ class SherpaStream(StreamingASR):
                 tokens=str(tokens),
                 **{part: str(file) for part, file in files.items()},
                 num_threads=1,
-                sample_rate=16_000,
+                sample_rate=SAMPLE_RATE,
                 feature_dim=80,
             )
         except Exception as error:
@@ -86,10 +87,10 @@ class SherpaStream(StreamingASR):
                 stream = streams[id] = self._recognizer.create_stream()
             is_end = chunk.data is Signal.FINISH
             if is_end:
-                stream.accept_waveform(16_000, _FLUSH)
+                stream.accept_waveform(SAMPLE_RATE, _FLUSH)
                 stream.input_finished()
             else:
-                stream.accept_waveform(16_000, chunk.data)
+                stream.accept_waveform(SAMPLE_RATE, chunk.data)
             while self._recognizer.is_ready(stream):
                 self._recognizer.decode_stream(stream)
             text = str(self._recognizer.get_result(stream)).strip()
@@ -160,7 +161,7 @@ class VoskStream(StreamingASR):
     name = VOSK
 
     def __init__(self, model_dir: Path, *, clock: Clock = SYSTEM_CLOCK) -> None:
-        super().__init__(16_000, clock)
+        super().__init__(SAMPLE_RATE, clock)
         try:
             vosk: Any = import_module("vosk")  # it ships no types
         except ImportError as error:
@@ -193,7 +194,7 @@ class VoskStream(StreamingASR):
             chunk, id = self.input_buffer.get()
             recognizer = recognizers.get(id)
             if recognizer is None:
-                recognizer = recognizers[id] = self._make(self._model, 16_000)
+                recognizer = recognizers[id] = self._make(self._model, SAMPLE_RATE)
                 places[id], shown[id] = 0, ""
             is_end = chunk.data is Signal.FINISH
             if is_end:

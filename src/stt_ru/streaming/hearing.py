@@ -6,12 +6,13 @@ import tempfile
 from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import soundfile as sf
 from numpy.typing import NDArray
 
+from stt_ru.audio import SAMPLE_RATE
 from stt_ru.errors import TranscriptionError
 from stt_ru.transcriber import Transcript, WaveformRecognizer
 
@@ -20,10 +21,8 @@ if TYPE_CHECKING:
 
     from stt_ru.transcriber import Recognizer
 
-SAMPLE_RATE: Final = 16_000
-
 Hear: TypeAlias = Callable[[NDArray[np.float32]], Transcript]
-"""Recognises samples of one channel in [-1, 1], shape (n,), 16 kHz."""
+"""Recognises samples of one channel in [-1, 1], shape (n,), at `SAMPLE_RATE`."""
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import threading
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Final
 
+from stt_ru.audio import SAMPLE_RATE
 from stt_ru.errors import StreamingError
 from stt_ru.streaming.buffer import Exit
 from stt_ru.streaming.chunks import (
@@ -75,7 +76,7 @@ class StreamingASR(ABC):
     name: str = ""
     settings: Mapping[str, str] = {}
 
-    def __init__(self, sampling_rate: int = 16_000, clock: Clock = SYSTEM_CLOCK) -> None:
+    def __init__(self, sampling_rate: int = SAMPLE_RATE, clock: Clock = SYSTEM_CLOCK) -> None:
         self.sampling_rate = sampling_rate
         self.clock = clock
         self.name = self.name or type(self).__name__

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stt_ru.audio import load_audio
+from stt_ru.audio import SAMPLE_RATE, load_audio
 from stt_ru.evaluation import evaluate
 from stt_ru.results import Signature, references_digest
-from stt_ru.streaming.hearing import SAMPLE_RATE, hearing
+from stt_ru.streaming.hearing import hearing
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

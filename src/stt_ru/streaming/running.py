@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
-from stt_ru.audio import load_audio
+from stt_ru.audio import SAMPLE_RATE, load_audio
 from stt_ru.background import call_in_background, map_in_background
 from stt_ru.errors import AudioError, StreamingError, SttRuError
 from stt_ru.evaluation import Progress, SilentListener
@@ -46,8 +46,6 @@ if TYPE_CHECKING:
     from stt_ru.streaming.truth import TrueWords
 
 logger = logging.getLogger(__name__)
-
-SAMPLE_RATE: Final = 16_000
 
 _TICK_S: Final = 0.5  # how often a waiting loop wakes, to hear Ctrl+C and to look at the clock
 _STOPPING_S: Final = 5.0  # a model that does not stop by then is left behind

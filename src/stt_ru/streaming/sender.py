@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import soxr
 
+from stt_ru.audio import SAMPLE_RATE
 from stt_ru.errors import StreamingError, UsageError
 from stt_ru.streaming.buffer import sentence_of
 from stt_ru.streaming.chunks import InputChunk, Signal, convert_audio_format, wav_header
@@ -45,7 +46,7 @@ def get_uniform_cutoffs(
     waveform: NDArray[np.floating],
     real_time_interval_sec: float = 1 / 25,
     speed_multiplier: float = 1.0,
-    sampling_rate: int = 16_000,
+    sampling_rate: int = SAMPLE_RATE,
 ) -> list[Cutoff]:
     """The schedule of a recording that is cut at equal intervals of wall time.
 
@@ -231,7 +232,7 @@ def make_sender(
     speed_multiplier: float = 1,
     uid: RecordingId | None = None,
     *,
-    sampling_rate: int = 16_000,
+    sampling_rate: int = SAMPLE_RATE,
 ) -> tuple[list[Cutoff], StreamingSender]:
     """The schedule of a recording and what sends it, in the rate and format of the model.
 

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from stt_ru.errors import ModelLoadError, SttRuError, UsageError
 from stt_ru.streaming.buffer import sentence_of
+from stt_ru.streaming.engines import SHERPA, VOSK, SherpaStream, VoskStream
 from stt_ru.streaming.model import DummyASR, StreamingASR
+from stt_ru.streaming.tiny_ru import NAME as TINY
+from stt_ru.streaming.tiny_ru import TinyRuStream
 from stt_ru.streaming.wrappers import OfflineToStreaming, StreamingToOffline
 
 if TYPE_CHECKING:
@@ -17,10 +20,7 @@ if TYPE_CHECKING:
 
     from stt_ru.transcriber import Recognizer
 
-TINY: Final = "tiny-ru-stream"
-SHERPA: Final = "sherpa-stream"
-VOSK: Final = "vosk-stream"
-DUMMY: Final = "dummy"
+DUMMY: Final = DummyASR.name
 
 STREAMING_ENGINES: Final = (TINY, SHERPA, VOSK)
 """Names of models that stream by themselves, and can be measured on whole recordings too."""
@@ -118,13 +118,9 @@ def factory_source(
 
 def _own(name: str, folder: Path | None) -> LoadedStream:
     if name == TINY:
-        from stt_ru.streaming.tiny_ru import TinyRuStream
-
         return LoadedStream(TinyRuStream(folder))
     if name == DUMMY:
         return LoadedStream(DummyASR())
-    from stt_ru.streaming.engines import SherpaStream, VoskStream
-
     assert folder is not None, "checked before"
     return LoadedStream(SherpaStream(folder) if name == SHERPA else VoskStream(folder))
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from stt_ru.streaming.ctc import SAMPLE_RATE, CtcModel, ctc_model
+from stt_ru.audio import SAMPLE_RATE
+from stt_ru.streaming.ctc import CtcModel, ctc_model
 from stt_ru.streaming.forced_alignment import align_words, spell
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from stt_ru.streaming.alignment import common_prefix
 from stt_ru.streaming.chunks import OutputChunk, Signal, TranscriptionChunk
 from stt_ru.streaming.clock import SYSTEM_CLOCK, Clock
 from stt_ru.streaming.model import StreamingASR
-from stt_ru.streaming.tiny_ru_stream import FILES, MODEL_DIR, TinyRuStreamDecoder
+from stt_ru.streaming.tiny_ru_stream import FILES, MODEL_DIR, SAMPLE_RATE, TinyRuStreamDecoder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +38,7 @@ class TinyRuStream(StreamingASR):
     name = NAME
 
     def __init__(self, model_dir: Path | None = None, *, clock: Clock = SYSTEM_CLOCK) -> None:
-        super().__init__(16_000, clock)
+        super().__init__(SAMPLE_RATE, clock)
         self._model_dir = model_dir or MODEL_DIR
         self._idle = [self._load()]  # a decoder a recording at a time
         weights = weights_digest(self._model_dir / name for name in FILES)

@@ -6,8 +6,8 @@ import itertools
 import threading
 from typing import TYPE_CHECKING, Any, Final
 
+from stt_ru.audio import SAMPLE_RATE
 from stt_ru.errors import UsageError
-from stt_ru.streaming.ctc import SAMPLE_RATE, CtcModel
 from stt_ru.streaming.timing_files import (
     WordTime,
     check_same_words,
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stt_ru.manifest import Sample
+    from stt_ru.streaming.ctc import CtcModel
 
 _MARGIN_S: Final = 0.3  # of audio on both sides of a segment whose times somebody wrote down
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from stt_ru.audio import load_audio
+from stt_ru.audio import SAMPLE_RATE, load_audio
 from stt_ru.errors import UsageError
 from stt_ru.results import Segment
 from stt_ru.segmentation import quietest_cut
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from stt_ru.streaming.buffer import RecordingId
     from stt_ru.transcriber import Recognizer
 
-_RATE: Final = 16_000
-_FRAME: Final = _RATE // 50  # 320 samples, 20 ms: loudness is judged in such steps
+_FRAME: Final = SAMPLE_RATE // 50  # 320 samples, 20 ms: loudness is judged in such steps
 
 PAUSE_S: Final = 0.6  # a quieter stretch as long as this ends a phrase, whose text is then frozen
 LONGEST_TAIL_S: Final = 12.0  # speech without a pause is cut where it is quietest
@@ -63,7 +62,7 @@ class OfflineToStreaming(StreamingASR):
         if not 0 < interval < float("inf"):
             raise UsageError(f"интервал {interval} с: нужно число больше 0")
         self.name = recognizer.name
-        super().__init__(_RATE, clock)
+        super().__init__(SAMPLE_RATE, clock)
         self.recognizer = recognizer
         self.interval = interval
         settings: Mapping[str, str] = getattr(recognizer, "settings", {})
@@ -79,7 +78,7 @@ class OfflineToStreaming(StreamingASR):
 
     def _run_with(self, hear: Hear) -> None:
         tails: dict[RecordingId, _Tail] = {}
-        size = max(1, round(self.interval * _RATE))
+        size = max(1, round(self.interval * SAMPLE_RATE))
         while True:
             id, audio, is_end, end_s = self.input_buffer.get_with_rechunking(size)
             tail = tails.setdefault(id, _Tail(hear))
@@ -118,8 +117,8 @@ class _Tail:
         self._loudest = max(self._loudest, float(levels.max()) if len(levels) else 0.0)
         parts = [TranscriptionChunk(uid=self._uid, text=self._recognize(self._samples))]
         if self._ends_in_a_pause():
-            self._freeze(max(0, len(self._samples) - round(LEAD_IN_S * _RATE)))
-        elif len(self._samples) >= LONGEST_TAIL_S * _RATE:
+            self._freeze(max(0, len(self._samples) - round(LEAD_IN_S * SAMPLE_RATE)))
+        elif len(self._samples) >= LONGEST_TAIL_S * SAMPLE_RATE:
             cut = quietest_cut(self._samples)
             head = self._recognize(self._samples[:cut])
             parts = [TranscriptionChunk(uid=self._uid, text=head)]
@@ -133,8 +132,8 @@ class _Tail:
         return self._hear(samples).text
 
     def _ends_in_a_pause(self) -> bool:
-        end = self._samples[-round(PAUSE_S * _RATE) :]
-        if len(end) < round(PAUSE_S * _RATE):
+        end = self._samples[-round(PAUSE_S * SAMPLE_RATE) :]
+        if len(end) < round(PAUSE_S * SAMPLE_RATE):
             return False
         return bool(_levels(end).max() <= max(SILENCE, QUIET * self._loudest))
 

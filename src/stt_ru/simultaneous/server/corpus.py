@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from stt_ru.simultaneous.dataset import Dataset
     from stt_ru.simultaneous.segments import DataType
 
-SAMPLE_RATE: Final = 16_000
+SAMPLE_RATE: Final = 16_000  # Hz, of the protocol
 SAMPLES_10_MS: Final = SAMPLE_RATE // 100  # 160; the protocol rounds segment_size to this step
 CACHE_BYTES: Final = 512 * 1024 * 1024  # 4.6 hours of speech
 
