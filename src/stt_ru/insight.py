@@ -101,6 +101,11 @@ class Insight:
     insertions: tuple[Confusion, ...]
     words: tuple[WordErrors, ...]
 
+    def most_frequent(self, n: int) -> list[Confusion]:
+        """The n most frequent confusions of all three kinds together."""
+        everything = [*self.substitutions, *self.deletions, *self.insertions]
+        return sorted(everything, key=lambda one: -one.count)[:n]
+
 
 def row_alignment(row: FileResult) -> list[Pair]:
     """The words of a row as they were compared; empty when the row failed.

@@ -253,7 +253,7 @@ class ModelReport:
         """Rows in which figures stand only in the reference or only in the hypothesis."""
         return sum(result.digits_mismatch for result in self.results)
 
-    # For notebooks: what is found in the results comes from the modules that build on them.
+    # For notebooks: doors to the modules that build on the results.
 
     def worst(self, n: int = 10, *, by: Literal["errors", "rate"] = "errors") -> list[FileResult]:
         """The n recognised rows with most word errors, or the highest rate."""
@@ -265,9 +265,7 @@ class ModelReport:
         """The n most frequent substitutions, deletions and insertions together."""
         from stt_ru.insight import insight
 
-        found = insight(self)
-        everything = [*found.substitutions, *found.deletions, *found.insertions]
-        return sorted(everything, key=lambda one: -one.count)[:n]
+        return insight(self).most_frequent(n)
 
     def to_pandas(self) -> DataFrame:
         """A table with a row a result; the manifest's other columns at the end.
