@@ -82,6 +82,31 @@ def test_a_model_is_measured_and_everything_is_saved(
     assert (code, again.out.splitlines()[1].split()[:3]) == (0, row.split()[:3])
 
 
+def test_models_of_like_names_have_folders_of_their_own(
+    manifest: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(manifest.parent)
+    Path("own.py").write_text("from stt_ru.streaming import DummyASR as make\n")
+    long = Path("л" * 90)
+    for name in ("a", "b"):
+        (long / name).mkdir(parents=True)
+        (long / name / "model").symlink_to(MODEL_DIR)
+    models = ("-m", "own.py:make", *(f"-mtiny-ru-stream={long / name / 'model'}" for name in "ab"))
+    assert stt_ru(monkeypatch, "stream", "m.jsonl", *models, "-q", "--history", "h") == 0
+    base = f"tiny-ru-stream_{'л' * 65}"
+    assert sorted(folder.name for folder in Path("h").iterdir()) == [
+        "own.py_make",
+        base,
+        f"{base}-2",
+    ]
+    Path("h/own.py_make").rename("h/old")
+    Path("h/own.py_make").touch()  # a file where the folder is to be: said, and nothing is lost
+    assert stt_ru(monkeypatch, "stream", "m.jsonl", *models[:2], "-q", "--history", "h") == 0
+    printed = capsys.readouterr()
+    assert "own.py_make не создан: есть файл с таким именем" in printed.err
+    assert printed.out.splitlines()[-1].split()[-2:] == ["2", "0"]
+
+
 def test_what_a_model_prints_stays_out_of_the_table(
     manifest: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -377,6 +378,7 @@ class _Keeper:
         # A recogniser may change the current folder.
         self._history = history and history.absolute()
         self._plots = plots and plots.absolute()
+        self._names: dict[str, str] = {}  # of each model's folder, by its label
 
     @property
     def is_needed(self) -> bool:
@@ -391,16 +393,32 @@ class _Keeper:
         if self._history is not None:
             from stt_ru.streaming.history import save_history
 
-            folder = self._history / _file_name(label)
-            folder.mkdir(exist_ok=True)
-            save_history(history, folder / f"{name}.json")
+            save_history(history, self._folder(self._history, label) / f"{name}.json")
         if self._plots is not None:
             from stt_ru.streaming.plots import save_recording_plot
 
-            folder = self._plots / _file_name(label)
+            file = self._folder(self._plots, label) / f"{name}.png"
+            save_recording_plot(history.evaluate(waveform), file, title=f"{label}: {sample.audio}")
+
+    def _folder(self, parent: Path, label: str) -> Path:
+        """The folder of a model, made; no two models have one, however alike their labels are.
+
+        Raises:
+            ReportError: If it cannot be made.
+        """
+        from stt_ru.report.files import reason
+
+        if label not in self._names:
+            taken = {name.casefold() for name in self._names.values()}
+            wanted = _file_name(label)
+            names = itertools.chain([wanted], (f"{wanted}-{n}" for n in itertools.count(2)))
+            self._names[label] = next(name for name in names if name.casefold() not in taken)
+        folder = parent / self._names[label]
+        try:
             folder.mkdir(exist_ok=True)
-            results = history.evaluate(waveform)
-            save_recording_plot(results, folder / f"{name}.png", title=f"{label}: {sample.audio}")
+        except OSError as error:
+            raise ReportError(f"каталог {folder} не создан: {reason(error)}") from error
+        return folder
 
     def finish(self, reports: Sequence[StreamReport]) -> None:
         """Draw all models together."""
