@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Final
 from stt_ru.cli.streams import print_answer, print_message
 from stt_ru.errors import MissingExtraError, ReportError, UsageError
 
+if TYPE_CHECKING:
+    from stt_ru.equivalence import Rules
+    from stt_ru.report.notes import Note
+    from stt_ru.results import ModelReport
+
 # Written here as well as in the library, which is not light; a test keeps them equal.
 SUFFIXES: Final = (".json", ".html", ".md", ".csv", ".xlsx")
 
 # The package that a file takes, and the extra it is in.
 _PACKAGES: Final = {".html": ("jinja2", "report"), ".xlsx": ("xlsxwriter", "xlsx")}
-
-if TYPE_CHECKING:
-    from stt_ru.equivalence import Rules
-    from stt_ru.results import ModelReport
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,6 @@ def print_and_save(
         The exit code: 1 when a row or a model failed or something could not be written.
     """
     from stt_ru.report.content import make_content, render
-    from stt_ru.report.files import write_report
     from stt_ru.report.notes import notes
     from stt_ru.report.spelling import spelling_lines, spelling_table
     from stt_ru.report.table import format_table
@@ -175,16 +175,49 @@ def print_and_save(
         except ReportError as error:
             print_message(f"Ошибка: {error}")
             code = 1
-    for notice in notices:
-        print_message(f"Внимание: {notice}")
-    for note in [*notes(reports), *trust_notes(statistics)]:
-        print_message(f"{'Ошибка' if note.kind == 'error' else 'Внимание'}: {note.text}")
+    print_notes(notices, [*notes(reports), *trust_notes(statistics)])
     if output is None or not reports:
         return code
+    is_saved = save_report(output, lambda: render(content, output, embed_audio=embed_audio))
+    return code if is_saved else 1
+
+
+def print_notes(notices: Iterable[str], notes: Iterable[Note]) -> None:
+    """Say after the table what a person must know beside it.
+
+    Args:
+        notices: Warnings met before the first model.
+        notes: What the reports say.
+    """
+    for notice in notices:
+        print_message(f"Внимание: {notice}")
+    for note in notes:
+        print_message(f"{'Ошибка' if note.kind == 'error' else 'Внимание'}: {note.text}")
+
+
+def save_report(output: Path, render: Callable[[], Iterable[str] | Iterable[bytes]]) -> bool:
+    """Write the report and say where it is, or why it could not be written.
+
+    Args:
+        output: The file.
+        render: Makes its pieces.
+
+    Returns:
+        Whether it was written.
+    """
+    from stt_ru.report.files import write_report
+
+    is_saved = succeeds(lambda: write_report(output, render()))
+    if is_saved:
+        print_message(f"Отчёт: {output}")
+    return is_saved
+
+
+def succeeds(write: Callable[[], None]) -> bool:
+    """Whether something could be printed or saved; why it could not is said."""
     try:
-        write_report(output, render(content, output, embed_audio=embed_audio))
+        write()
     except ReportError as error:
         print_message(f"Ошибка: {error}")
-        return 1
-    print_message(f"Отчёт: {output}")
-    return code
+        return False
+    return True

@@ -31,7 +31,13 @@ from stt_ru.cli.options import (
     model_option,
     option,
 )
-from stt_ru.cli.outcome import check_installed, check_output
+from stt_ru.cli.outcome import (
+    check_installed,
+    check_output,
+    print_notes,
+    save_report,
+    succeeds,
+)
 from stt_ru.cli.recognition import (
     check_models,
     check_vad,
@@ -288,9 +294,9 @@ def stream(
     )
     with finishing() as late:
         code = _print_and_save(reports, notices, manifest, output)
-        if not _save(lambda: keeper.finish(reports)):
+        if not succeeds(lambda: keeper.finish(reports)):
             code = 1
-        if save_timings is not None and not _save(
+        if save_timings is not None and not succeeds(
             lambda: _save_timings(save_timings, samples, truth)
         ):
             code = 1
@@ -436,7 +442,6 @@ def _file_name(text: str) -> str:
 def _print_and_save(
     reports: Sequence[StreamReport], notices: Sequence[str], manifest: Path, output: Path | None
 ) -> int:
-    from stt_ru.report.files import write_report
     from stt_ru.streaming.report import (
         format_stream_table,
         stream_json,
@@ -445,30 +450,15 @@ def _print_and_save(
     )
 
     code = 1 if any(report.failed for report in reports) else 0
-    if reports and not _save(lambda: print_answer(format_stream_table(reports))):
+    if reports and not succeeds(lambda: print_answer(format_stream_table(reports))):
         code = 1
     for remark in stream_remarks(reports):
         print_message(remark)
-    for notice in notices:
-        print_message(f"Внимание: {notice}")
-    for note in stream_notes(reports):
-        print_message(f"{'Ошибка' if note.kind == 'error' else 'Внимание'}: {note.text}")
+    print_notes(notices, stream_notes(reports))
     if output is None or not reports:
         return code
     pieces = stream_json(reports, manifest=str(manifest), created_at=datetime.now().astimezone())
-    if not _save(lambda: write_report(output, pieces)):
-        return 1
-    print_message(f"Отчёт: {output}")
-    return code
-
-
-def _save(write: Callable[[], None]) -> bool:
-    try:
-        write()
-    except ReportError as error:
-        print_message(f"Ошибка: {error}")
-        return False
-    return True
+    return code if save_report(output, lambda: pieces) else 1
 
 
 def _save_timings(target: Path, samples: Sequence[Sample], truth: TrueWords) -> None:
