@@ -15,7 +15,7 @@ import pytest
 import stt_ru.cli.simul as command
 from stt_ru.cli import entry, options
 from stt_ru.cli.arguments import one_name_a_flag, set_agent_options_aside, split_names
-from stt_ru.simultaneous import evaluator
+from stt_ru.simultaneous import client, evaluator
 from stt_ru.simultaneous.scorers import LATENCY_SCORERS, QUALITY_SCORERS, scoring
 from tests.conftest import ROOT, tone, write_wav
 
@@ -287,6 +287,10 @@ def test_the_defaults_of_the_command_are_the_librarys() -> None:
     assert options.QUALITY == scoring.DEFAULT_QUALITY
     assert options.LATENCY == scoring.DEFAULT_LATENCY
     assert command.MAX_TAIL_STEPS == evaluator.MAX_TAIL_STEPS
+    assert (command.REMOTE_ADDRESS, command.REMOTE_PORT) == (
+        client.DEFAULT_ADDRESS,
+        client.DEFAULT_PORT,
+    )
     assert scoring.ScorerOptions().tokenizer == options.TOKENIZER
 
 

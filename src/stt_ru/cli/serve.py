@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from stt_ru.simultaneous.segments import DataType
 
 HOST: Final = "127.0.0.1"
+
+# Written here as well as in the library, whose modules are heavy; a test keeps them equal.
 PORT: Final = 12321
 MAX_SESSIONS: Final = 1000
 IDLE_MINUTES: Final = 60.0

@@ -297,10 +297,11 @@ def _score_again(request: RunRequest) -> int:
 def _run_remotely(request: RunRequest, address: str, port: int, *, show_progress: bool) -> int:
     from stt_ru.simultaneous.client import RemoteSession, evaluate_remotely
     from stt_ru.simultaneous.runs import check_remote, prepare_remote_run
+    from stt_ru.simultaneous.server.running import TOKEN_VARIABLE
     from stt_ru.simultaneous.table import failed_sentences, format_figures
 
     check_remote(request)
-    with RemoteSession(address, port, token=os.environ.get("STT_RU_TOKEN") or None) as session:
+    with RemoteSession(address, port, token=os.environ.get(TOKEN_VARIABLE) or None) as session:
         agent, options = prepare_remote_run(request, session)
         with instances_progress(show=show_progress) as progress:
             evaluation = evaluate_remotely(agent, session, options, progress)

@@ -436,13 +436,6 @@ def wav_header(n_samples: int, sampling_rate: int) -> bytes:
     return struct.pack(
         "<4sI4s4sIHHIIHH4sI",
         *(b"RIFF", 36 + size, b"WAVE", b"fmt ", 16),  # 36: the rest of the header
-        *(
-            1,
-            1,
-            sampling_rate,
-            2 * sampling_rate,
-            2,
-            16,
-        ),  # PCM, mono; bytes a second, a frame
+        *(1, 1, sampling_rate, 2 * sampling_rate, 2, 16),  # PCM, mono; bytes a second, a frame
         *(b"data", size),
     )

@@ -22,9 +22,8 @@ STATES: Final = 1536
 
 _CHECKPOINT: Final = 256  # frames; the moves between two checkpoints are calculated again
 _NEVER: Final = np.float32(-1e30)
-_STRANGER: Final = (
-    -1.0
-)  # natural log: what an unspeakable word costs a frame beside the best letter
+_STRANGER: Final = -1.0
+"""Natural log: what an unspeakable word costs a frame beside the best letter."""
 
 
 class TimingError(SttRuError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -221,11 +221,6 @@ def words_from_json(words: Sequence[Mapping[str, Any]]) -> Transcription:
             for word in words
         ]
     )
-
-
-def without_audio(chunks: Sequence[InputChunk]) -> list[InputChunk]:
-    """Copies of the chunks that hold no audio."""
-    return [chunk if chunk.data is Signal.FINISH else replace(chunk, data=None) for chunk in chunks]
 
 
 def _output_data(chunk: OutputChunk) -> dict[str, Any]:

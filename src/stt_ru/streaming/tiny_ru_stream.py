@@ -67,9 +67,8 @@ class TinyRuStreamDecoder:
     def reset(self) -> None:
         """Forget everything: the next chunk begins another recording."""
         self._state = dict(self._zeros)
-        self._samples = np.zeros(
-            WINDOW_SAMPLES // 2, np.float32
-        )  # the first window is centred on 0
+        # The first window is centred on 0.
+        self._samples = np.zeros(WINDOW_SAMPLES // 2, np.float32)
         self._last_sample = np.float32(0)
         self._power = np.zeros((0, FFT_SIZE // 2 + 1), np.float32)
         self._received_samples = 0
