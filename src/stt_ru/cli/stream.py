@@ -6,6 +6,7 @@ import itertools
 import re
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -252,8 +253,19 @@ def stream(
     # From here on the heavy libraries are loaded; a wrong request above has not paid for them.
     if offline:
         forbid_network()
+    from stt_ru.onnx_models import providers_for
+    from stt_ru.segmentation import VadOptions
     from stt_ru.streaming.sources import STREAMING_MODELS
 
+    vad = VadOptions()
+    providers = providers_for(device)
+    check_models(
+        requests,
+        STREAMING_MODELS,
+        language=language,
+        max_speech_s=vad.max_speech_s,
+        vad_dir=vad_dir,
+    )
     given = {
         "--step": step != STEP_S,
         "--quantization": quantization != QUANTIZATION,
@@ -263,18 +275,15 @@ def stream(
         "--vad-dir": vad_dir is not None,
     }
     notices += without_effect(requests, STREAMING_MODELS, given)
-    sources = _sources(
-        requests,
-        step,
-        {
-            "quantization": quantization,
-            "language": language,
-            "vad_dir": vad_dir,
-            "offline": offline,
-        },
-        device=device,
-        no_vad=no_vad,
-    )
+    settings = {
+        "quantization": quantization,
+        "language": language,
+        "providers": providers,
+        "vad": None if no_vad else vad,
+        "vad_dir": vad_dir,
+        "offline": offline,
+    }
+    sources = _sources(requests, settings, step)
     truth = _truth(samples, aligner_request, timings, offline=offline)
     levels = _levels(interval, speed, realtime, streams, timeout)
     keeper = _Keeper(samples, history, plots)
@@ -306,30 +315,11 @@ def stream(
 
 
 def _sources(
-    requests: Sequence[ModelRequest],
-    step_s: float,
-    settings: dict[str, Any],
-    *,
-    device: str,
-    no_vad: bool,
+    requests: Sequence[ModelRequest], settings: dict[str, Any], step_s: float
 ) -> list[StreamSource]:
     from stt_ru.cli.models import labels, user_factory
-    from stt_ru.onnx_models import providers_for
-    from stt_ru.segmentation import VadOptions
-    from stt_ru.streaming.sources import STREAMING_MODELS, factory_source, stream_source
+    from stt_ru.streaming.sources import factory_source, stream_source
 
-    check_models(
-        requests,
-        STREAMING_MODELS,
-        language=settings["language"],
-        max_speech_s=VadOptions().max_speech_s,
-        vad_dir=settings["vad_dir"],
-    )
-    settings = {
-        **settings,
-        "providers": providers_for(device),
-        "vad": None if no_vad else VadOptions(),
-    }
     sources = []
     for request, label in zip(requests, labels(requests), strict=True):
         if request.is_factory:
@@ -345,8 +335,6 @@ def _sources(
 def _truth(
     samples: Sequence[Sample], request: ModelRequest, timings: Path | None, *, offline: bool
 ) -> TrueWords:
-    from functools import partial
-
     from stt_ru.onnx_models import check_model_name
     from stt_ru.streaming.ctc import load_ctc_model
     from stt_ru.streaming.truth import TrueWords
