@@ -1,4 +1,4 @@
-"""What a user reads when the system refuses something."""
+"""What a user reads when the system refuses something, or foreign code fails."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from stt_ru.errors import system_reason
+from stt_ru.errors import StreamingError, sentence_of, system_reason
 from stt_ru.manifest.files import describe_os_error
 from stt_ru.report.files import reason
 from stt_ru.simultaneous.client import _why
@@ -48,3 +48,25 @@ def test_the_reason_is_russian(
     say: Callable[[Exception], str], error: Exception, said: str
 ) -> None:
     assert say(error) == said
+
+
+class Mute(Exception):  # noqa: N818 - what a user's code may raise
+    """Cannot say what is wrong."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (StreamingError("модель молчит"), "модель молчит"),
+        (StreamingError(), "StreamingError"),
+        (KeyError("a"), "KeyError: 'a'"),
+        (RuntimeError("в две\n  строки"), "RuntimeError: в две строки"),
+        (TimeoutError(), "TimeoutError"),
+        (Mute(), "Mute"),
+    ],
+)
+def test_an_exception_is_one_line(error: Exception, said: str) -> None:
+    assert sentence_of(error) == said

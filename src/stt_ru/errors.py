@@ -1,6 +1,6 @@
 """Every deliberate exception of the package, with the exit code it means on the command line.
 
-And what a user reads of an exception of the system's.
+And what a user reads of an exception of anybody else's.
 """
 
 from __future__ import annotations
@@ -116,3 +116,19 @@ class ReportError(SttRuError):
 
 class StreamingError(SttRuError, RuntimeError):
     """A streaming model failed or was misused; raised in the reader, with the cause chained."""
+
+
+def sentence_of(error: BaseException) -> str:
+    """An exception in one line: those of this package are sentences, of others the kind is named.
+
+    Example:
+        >>> sentence_of(ValueError("no such  word"))
+        'ValueError: no such word'
+    """
+    try:
+        text = " ".join(str(error).split())
+    except Exception:  # noqa: BLE001 - a foreign __str__
+        text = ""
+    if text and isinstance(error, SttRuError):
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Protocol
 
 from stt_ru.background import call_in_background, map_in_background
-from stt_ru.errors import ModelLoadError, SttRuError, UsageError
+from stt_ru.errors import ModelLoadError, SttRuError, UsageError, sentence_of
 from stt_ru.lattice import score_reference
 from stt_ru.manifest import Sample, load_manifest
 from stt_ru.normalize import NORMALIZER, has_digits, has_mixed_scripts, normalize
@@ -267,7 +267,7 @@ def _load(source: ModelSource) -> Recognizer:
         raise
     except BaseException as error:
         logger.debug("model %s did not load", source.name, exc_info=True)
-        raise ModelLoadError(_sentence(error)) from error
+        raise ModelLoadError(sentence_of(error)) from error
     check_recognizer(recognizer)
     return recognizer
 
@@ -285,7 +285,7 @@ def check_recognizer(recognizer: object) -> None:
         settings = getattr(recognizer, "settings", {})
         warnings = getattr(recognizer, "warnings", ())
     except Exception as error:
-        raise UsageError(f"{kind}: {_sentence(error)}") from error
+        raise UsageError(f"{kind}: {sentence_of(error)}") from error
     if isinstance(recognizer, type) or not callable(getattr(recognizer, "transcribe", None)):
         raise UsageError(f"{kind} – не распознаватель: нужен объект с name и transcribe(path)")
     if not isinstance(name, str) or not name:
@@ -385,7 +385,7 @@ def _transcribe(recognizer: Recognizer, recording: _Recording) -> _Outcome:
         error = str(failure)
     except BaseException as failure:  # as in _load; the outcome of a dead thread would never come
         logger.debug("%s failed", recording.path, exc_info=True)
-        error = _sentence(failure)
+        error = sentence_of(failure)
     return _Outcome(recording, transcript, error, time.perf_counter() - started)
 
 
@@ -466,11 +466,3 @@ def _signature(recognizer: Recognizer, samples: Sequence[Sample], *, variants: b
 
 def _not_loaded(source: ModelSource, samples: Sequence[Sample], error: str) -> ModelReport:
     return ModelReport(model=source.name, label=source.label, rows=len(samples), error=error)
-
-
-def _sentence(error: BaseException) -> str:
-    try:
-        text = " ".join(str(error).split())
-    except Exception:  # noqa: BLE001 - a foreign __str__
-        text = ""
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from stt_ru.errors import UsageError
+from stt_ru.errors import UsageError, sentence_of
 
 # Written here as well as in the library, whose modules are heavy; a test keeps them equal.
 EMBEDDED: Final = ("tiny-ru", "tiny-ru-stream")
@@ -133,7 +133,7 @@ def user_factory(name: str) -> Callable[[], Any]:
         raise
     except (Exception, SystemExit) as error:
         raise UsageError(
-            f"-m {name}: модуль {module_name} не загрузился: {type(error).__name__}: {error}"
+            f"-m {name}: модуль {module_name} не загрузился: {sentence_of(error)}"
         ) from error
     factory = getattr(module, function_name, None)
     if not callable(factory):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import urlencode
 
-from stt_ru.errors import SttRuError, system_reason
+from stt_ru.errors import SttRuError, sentence_of, system_reason
 from stt_ru.simultaneous.evaluator import (
     AgentError,
     EvaluationOptions,
@@ -305,7 +305,7 @@ def evaluate_remotely(
         except Exception as error:
             if not errors:
                 logger.warning("пример %d: агент завершился ошибкой", index, exc_info=True)
-            errors[index] = f"{type(error).__name__}: {error}"
+            errors[index] = sentence_of(error)
         if progress is not None:
             progress(done + 1, len(indices), None)
     return RemoteEvaluation(session.result(), errors)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
-from stt_ru.errors import ReportError, SttRuError, UsageError
+from stt_ru.errors import ReportError, SttRuError, UsageError, sentence_of
 from stt_ru.simultaneous.clock import WallClock
 from stt_ru.simultaneous.instance import Instance, OutputError
 from stt_ru.simultaneous.record import InstanceRecord
@@ -284,7 +284,7 @@ def _failure_of(run: Callable[[], None], *, what: str, show_trace: bool) -> str 
     except Exception as error:
         if show_trace:  # the agent is the user's own code, and once is enough
             logger.warning("%s: агент завершился ошибкой", what, exc_info=True)
-        return f"{type(error).__name__}: {error}"
+        return sentence_of(error)
     return None
 
 

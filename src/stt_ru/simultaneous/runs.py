@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from stt_ru.errors import SttRuError, UsageError
+from stt_ru.errors import SttRuError, UsageError, sentence_of
 from stt_ru.simultaneous.agents.loading import load_agent_class
 from stt_ru.simultaneous.dataset import check_sources, load_dataset
 from stt_ru.simultaneous.evaluator import (
@@ -324,7 +324,7 @@ def make_agent(kind: type[GenericAgent], args: Namespace) -> GenericAgent:
         raise
     except Exception as error:
         logger.warning("агент %s не создан", kind.__name__, exc_info=True)
-        raise SttRuError(f"агент не создан: {type(error).__name__}: {error}") from error
+        raise SttRuError(f"агент не создан: {sentence_of(error)}") from error
 
 
 class _AgentParser(ArgumentParser):

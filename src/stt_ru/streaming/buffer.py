@@ -7,7 +7,7 @@ import time
 from collections import OrderedDict, deque
 from typing import Generic, TypeAlias, TypeVar
 
-from stt_ru.errors import StreamingError, SttRuError
+from stt_ru.errors import StreamingError, sentence_of
 
 RecordingId: TypeAlias = int | str
 
@@ -151,11 +151,3 @@ class StreamingQueue(Generic[T]):
                 self._waiting[id] = (condition, readers - 1)
             else:
                 del self._waiting[id]
-
-
-def sentence_of(error: BaseException) -> str:
-    """An exception in one line; those of this package are sentences already."""
-    text = " ".join(str(error).split())
-    if isinstance(error, (SttRuError, TimeoutError)) and text:
-        return text
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -16,12 +16,11 @@ import numpy as np
 
 from stt_ru.audio import SAMPLE_RATE, load_audio
 from stt_ru.background import call_in_background, map_in_background
-from stt_ru.errors import AudioError, StreamingError, SttRuError
+from stt_ru.errors import AudioError, StreamingError, SttRuError, sentence_of
 from stt_ru.evaluation import Progress, SilentListener
 from stt_ru.normalize import NORMALIZER, normalize
 from stt_ru.results import FileResult, Signature, references_digest
 from stt_ru.scoring import EDIT_SPLIT, EditCounts, score_texts
-from stt_ru.streaming.buffer import sentence_of
 from stt_ru.streaming.chunks import OutputChunk, Signal, check_heard
 from stt_ru.streaming.figures import stream_figures
 from stt_ru.streaming.history import History

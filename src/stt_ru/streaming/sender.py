@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import soxr
 
 from stt_ru.audio import SAMPLE_RATE
-from stt_ru.errors import StreamingError, UsageError
-from stt_ru.streaming.buffer import sentence_of
+from stt_ru.errors import StreamingError, UsageError, sentence_of
 from stt_ru.streaming.chunks import InputChunk, Signal, convert_audio_format, wav_header
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from stt_ru.errors import ModelLoadError, SttRuError, UsageError
-from stt_ru.streaming.buffer import sentence_of
+from stt_ru.errors import ModelLoadError, SttRuError, UsageError, sentence_of
 from stt_ru.streaming.engines import SHERPA, VOSK, SherpaStream, VoskStream
 from stt_ru.streaming.model import DummyASR, StreamingASR
 from stt_ru.streaming.tiny_ru import NAME as TINY

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeGuard, TypeVar
 
-from stt_ru.errors import UsageError
+from stt_ru.errors import UsageError, sentence_of
 from stt_ru.simultaneous.agents.agent import GenericAgent
 
 if TYPE_CHECKING:
@@ -83,9 +83,7 @@ def load_module(name: str, *, option: str) -> ModuleType:
     except UsageError:
         raise
     except Exception as error:
-        raise UsageError(
-            f"{option} {name}: модуль не загрузился: {type(error).__name__}: {error}"
-        ) from error
+        raise UsageError(f"{option} {name}: модуль не загрузился: {sentence_of(error)}") from error
 
 
 def _module_from_file(path: Path, option: str) -> ModuleType:

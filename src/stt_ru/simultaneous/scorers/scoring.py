@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from stt_ru.errors import SttRuError, UsageError
+from stt_ru.errors import SttRuError, UsageError, sentence_of
 from stt_ru.simultaneous.record import FAILED
 from stt_ru.simultaneous.scorers.latency_scorers import (
     LATENCY_SCORERS,
@@ -174,7 +174,7 @@ def _make_users(kind: Any, name: str, options: ScorerOptions, *, is_aware: bool 
     except SttRuError:
         raise
     except Exception as error:
-        raise UsageError(f"показатель {name} не создан: {type(error).__name__}: {error}") from error
+        raise UsageError(f"показатель {name} не создан: {sentence_of(error)}") from error
 
 
 def score_instances(
