@@ -615,13 +615,58 @@ def test_a_wav_with_too_small_a_size_warns_of_the_rest(tmp_path: Path) -> None:
 
     assert audio.duration_s == 1.0
     assert audio.warnings == (
-        "по заголовку звука 1.0 с, а в файле после него ещё 128000 байт, они не прочитаны: "
-        "если это звук, исправьте заголовок",
+        "по заголовку звука 1.0 с, а в файле после него ещё 128000 байт, они не прочитаны: файл "
+        "склеен из нескольких, перекодируйте его, или заголовок неверен, исправьте его",
     )
 
 
 @pytest.mark.parametrize(
-    "tail", [b"LIST\x04\0\0\0INFO", b"ID3 \x20\x4e\0\0" + bytes(20_000), b"\xff" * 500]
+    ("container", "chunks"),
+    [
+        *((kind, b"") for kind in ("WAV", "RIFX", "RF64", "FLAC", "MP3")),
+        *((kind, b"LIST\x04\0\0\0INFO") for kind in ("WAV", "RIFX", "RF64")),
+        *((kind, b"bext\x03\0\0\0abc\0") for kind in ("WAV", "RIFX", "RF64")),
+    ],
+)
+@pytest.mark.parametrize("n_samples", [16_000, 16_001])
+def test_of_joined_files_the_first_is_read_and_the_rest_is_counted(
+    tmp_path: Path, no_av: None, container: str, n_samples: int, chunks: bytes
+) -> None:
+    first = write(tmp_path / "a.wav", speechlike()[:n_samples], subtype="PCM_U8")
+    alone = load_audio(first)
+    second = tmp_path / "b"
+    endian = "BIG" if container == "RIFX" else "FILE"
+    sf.write(second, speechlike(), 16_000, format=container.replace("RIFX", "WAV"), endian=endian)
+    first.write_bytes(first.read_bytes() + chunks + second.read_bytes())
+
+    audio = load_audio(first)
+
+    assert np.array_equal(audio.waveform, alone.waveform)
+    assert audio.warnings == (
+        f"по заголовку звука 1.0 с, а в файле после него ещё {second.stat().st_size} байт, они не "
+        "прочитаны: файл склеен из нескольких, перекодируйте его, или заголовок неверен, исправьте "
+        "его",
+    )
+
+
+def test_an_empty_wav_before_another_is_an_error(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.wav", tone()[:0])
+    path.write_bytes(path.read_bytes() + write(tmp_path / "b.wav", tone()).read_bytes())
+
+    with pytest.raises(AudioError, match="ни одного отсчёта"):
+        load_audio(path)
+
+
+@pytest.mark.parametrize(
+    "tail",
+    [
+        b"LIST\x04\0\0\0INFO",
+        b"ID3 \x20\x4e\0\0" + bytes(20_000),
+        b"\xff" * 500,
+        b"bext\x5a\x02\0\0" + bytes(602) + b"id3 \x20\x4e\0\0" + bytes(20_000),
+        b"LIST\x05\0\0\0INFO1id3 \x20\x4e\0\0" + bytes(20_000),  # without its last byte
+        b"LIST\x20\x4e\0\0" + b"RIFF\x04\0\0\0WAVE" * 1000 + bytes(8000),
+    ],
 )
 def test_chunks_and_crumbs_after_the_data_are_no_warning(tmp_path: Path, tail: bytes) -> None:
     path = write(tmp_path / "a.wav", tone())

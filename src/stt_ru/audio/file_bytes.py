@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import os
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from io import FileIO
@@ -21,16 +21,24 @@ class View:
         patch: The other bytes.
         extra_length: By how many bytes the file pretends to be longer. Its last 128 bytes, where
             MP3 has a tag, are found at the pretended end, and nothing between.
+        n_hidden: How many bytes of its end are not seen.
     """
 
     def __init__(
-        self, file: FileIO, *, patch_at: int = 0, patch: bytes = b"", extra_length: int = 0
+        self,
+        file: FileIO,
+        *,
+        patch_at: int = 0,
+        patch: bytes = b"",
+        extra_length: int = 0,
+        n_hidden: int = 0,
     ) -> None:
         self._file = file
         self._patch_at = patch_at
         self._patch = patch
         self._extra_length = extra_length
-        self._length = os.fstat(file.fileno()).st_size + extra_length
+        self._n_hidden = n_hidden
+        self._length = os.fstat(file.fileno()).st_size - n_hidden + extra_length
         self._position = 0
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
@@ -48,7 +56,9 @@ class View:
     def read(self, n_bytes: int) -> bytes:
         """The next bytes; fewer at the end."""
         at = self._position
-        if at >= self._length - 128:
+        if self._n_hidden:
+            n_bytes = min(n_bytes, max(0, self._length - at))
+        elif at >= self._length - 128:
             at = max(0, at - self._extra_length)
         data = bytearray(bytes_at(self._file, at, n_bytes))
         for i, byte in enumerate(self._patch, start=self._patch_at - self._position):
@@ -62,6 +72,9 @@ def bytes_at(file: FileIO, offset: int, n_bytes: int) -> bytes:
     """Up to ``n_bytes`` bytes of the file; its position is moved."""
     file.seek(offset)
     return file.read(n_bytes)
+
+
+_WAV_MARKS: Final = frozenset({b"RIFF", b"RIFX", b"RF64"})
 
 
 class WavData(NamedTuple):
@@ -84,10 +97,10 @@ def find_wav_data(file: FileIO, n_file: int) -> WavData | None:
 
     libsndfile shortens a size that is too large without a word, and believes one that is too small.
     """
-    head = bytes_at(file, 0, 12)
-    if head[:4] not in {b"RIFF", b"RIFX", b"RF64"} or head[8:] != b"WAVE":
+    if not _is_wav(file, 0):
         return None
-    order: Literal["big", "little"] = "big" if head[:4] == b"RIFX" else "little"
+    head = bytes_at(file, 0, 4)
+    order: Literal["big", "little"] = "big" if head == b"RIFX" else "little"
     at = 12
     n_long: int | None = None
     while len(chunk := bytes_at(file, at, 8)) == 8:
@@ -98,12 +111,14 @@ def find_wav_data(file: FileIO, n_file: int) -> WavData | None:
         if name != b"data":
             at += n_bytes + n_bytes % 2
             continue
-        if head[:4] == b"RF64" and n_long is not None:
+        if head == b"RF64" and n_long is not None:
             n_bytes = n_long
         n_left = n_file - at
         end = at + n_bytes + n_bytes % 2
-        n_after = 0 if _is_chunk(file, end, n_file, order) else max(0, n_file - end)
-        is_streamed = n_after > 0 if n_bytes == 0 else STREAMED_SIZE <= n_bytes > n_left
+        n_after = _n_foreign(file, end, n_file, order)
+        is_streamed = STREAMED_SIZE <= n_bytes > n_left
+        if n_bytes == 0:
+            is_streamed = n_after > 0 and not _is_wav(file, end)
         n_read = min(n_left, 0xFFFF_FFFF if is_streamed else n_bytes)
         return WavData(
             size_at=at - 4,
@@ -113,6 +128,21 @@ def find_wav_data(file: FileIO, n_file: int) -> WavData | None:
             is_streamed=is_streamed,
         )
     return None
+
+
+def _is_wav(file: FileIO, at: int) -> bool:
+    head = bytes_at(file, at, 12)
+    return head[:4] in _WAV_MARKS and head[8:] == b"WAVE"
+
+
+def _n_foreign(file: FileIO, at: int, n_file: int, order: Literal["big", "little"]) -> int:
+    """How many bytes behind the data are neither its chunks nor what writers leave behind those."""
+    end = at
+    while not _is_wav(file, end) and _is_chunk(file, end, n_file, order):
+        n_bytes = int.from_bytes(bytes_at(file, end + 4, 4), order)
+        end += 8 + n_bytes + n_bytes % 2
+    # Behind chunks only another file counts: a chunk of odd size may lack its last byte.
+    return max(0, n_file - end) if end == at or _is_wav(file, end) else 0
 
 
 def _is_chunk(file: FileIO, at: int, n_file: int, order: Literal["big", "little"]) -> bool:

@@ -55,6 +55,9 @@ class SndfileSource:
         if self._wav is not None and self._wav.is_streamed:
             # Where the header says 0 libsndfile finds no data; a size too large means "to the end".
             view = View(file, patch_at=self._wav.size_at, patch=b"\xff\xff\xff\xff")
+        elif self._wav is not None and self._wav.n_unread:
+            # With another file behind the first, libsndfile opens neither.
+            view = View(file, n_hidden=self._wav.n_unread)
         self._sound = self._open(view)
         self._has_length = self._sound.frames < 1 << 62  # FLAC without a length: 2**63 - 1
         if self._sound.format == "MP3" and not has_length:
@@ -135,7 +138,8 @@ class SndfileSource:
             if n_unread * decoded_s > UNREAD_TAIL_S * n_read:
                 yield (
                     f"по заголовку звука {decoded_s:.1f} с, а в файле после него ещё "
-                    f"{n_unread} байт, они не прочитаны: если это звук, исправьте заголовок"
+                    f"{n_unread} байт, они не прочитаны: файл склеен из нескольких, перекодируйте "
+                    "его, или заголовок неверен, исправьте его"
                 )
         elif self._sound.format in {"FLAC", "MP3", "OGG"}:
             n_unread = self._size - self._file.tell()
