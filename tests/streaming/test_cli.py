@@ -382,6 +382,7 @@ def test_defaults_are_those_of_the_library() -> None:
     assert (options.interval_s, options.timeout_s) == (command.INTERVAL_S, command.TIMEOUT_S)
     step = inspect.signature(OfflineToStreaming).parameters["interval"].default
     assert step == command.STEP_S
+    assert command.DEFAULT_MODEL == EMBEDDED_MODEL
 
 
 def test_help_loads_nothing_heavy() -> None:

@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import ClassVar
@@ -232,6 +233,20 @@ def test_a_model_that_does_not_load_is_a_report(tmp_path: Path) -> None:
     assert (report.error, report.failed, report.results) == ("нет файлов", 1, ())
     assert "модель (не загружена)" in format_stream_table([report])
     assert "нет файлов" in stream_notes([report])[0].text
+
+
+def test_an_aligner_that_does_not_load_is_tried_once(tmp_path: Path) -> None:
+    samples = [replace(sample(tmp_path, f"{n}.wav", 1.0), extra={}) for n in range(3)]
+    asked = []
+
+    def load() -> CtcModel:
+        asked.append(1)
+        raise ModelLoadError("модель не CTC")
+
+    source = StreamSource("model", "модель", lambda: LoadedStream(DummyASR()))
+    (report,) = evaluate_streams([source], samples, TrueWords(samples, load))
+    assert errors(report) == ["модель не CTC"] * 3
+    assert len(asked) == 1
 
 
 def test_times_of_a_model_with_threads_of_its_own_are_not_remapped(tmp_path: Path) -> None:

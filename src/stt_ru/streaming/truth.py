@@ -7,7 +7,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Final
 
 from stt_ru.audio import SAMPLE_RATE
-from stt_ru.errors import UsageError
+from stt_ru.errors import ModelLoadError, UsageError, sentence_of
 from stt_ru.streaming.timing_files import (
     WordTime,
     check_same_words,
@@ -64,6 +64,7 @@ class TrueWords:
         self.aligner = aligner
         self._load_aligner = load_aligner
         self._aligner: CtcModel | None = None
+        self._failure: str | None = None  # why it did not load: it is not tried again for each row
         self._lock = threading.Lock()
         self._known: dict[int, Transcription] = {}
         self.sources: dict[int, str] = {}
@@ -103,25 +104,35 @@ class TrueWords:
         whole = Transcription.from_text(sample.text)
         if not whole.tokens:
             return whole
-        if self._aligner is None:
-            self._aligner = self._load_aligner()
+        aligner = self._loaded()
         segments = _segments(sample.extra.get("segments"), whole)
         if segments is None:
             self.sources[row] = "alignment"
-            fill_word_timings_inplace(self._aligner, waveform, whole)
+            fill_word_timings_inplace(aligner, waveform, whole)
             return whole
         self.sources[row] = "segments"
         tokens: list[Token] = []
         for start_s, end_s, part in segments:
             first = max(0, round((start_s - _MARGIN_S) * SAMPLE_RATE))
             last = round((end_s + _MARGIN_S) * SAMPLE_RATE)
-            fill_word_timings_inplace(self._aligner, waveform[first:last], part)
+            fill_word_timings_inplace(aligner, waveform[first:last], part)
             for token in part.tokens:
                 before = tokens[-1].end_time if tokens else 0.0
                 token.start_time = max(token.start_time + first / SAMPLE_RATE, before)
                 token.end_time = max(token.end_time + first / SAMPLE_RATE, token.start_time)
                 tokens.append(token)
         return Transcription(tokens)
+
+    def _loaded(self) -> CtcModel:
+        if self._failure is not None:
+            raise ModelLoadError(self._failure)
+        if self._aligner is None:
+            try:
+                self._aligner = self._load_aligner()
+            except Exception as error:
+                self._failure = sentence_of(error)
+                raise
+        return self._aligner
 
 
 def _segments(
