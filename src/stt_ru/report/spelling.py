@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from stt_ru.equivalence import Rules, count_each, find_matches
 from stt_ru.normalize import normalize
 from stt_ru.report.notes import has_loop
-from stt_ru.report.table import percent
+from stt_ru.report.table import NO_FIGURE, aligned, percent
 from stt_ru.scoring import ErrorCounts, total_score
 from stt_ru.variants import has_anything
 
@@ -119,15 +119,11 @@ def spelling_table(reports: Sequence[ModelReport], found: Sequence[Spelling | No
     names = list(next((one.counts for one in found if one is not None), {}))
     lines = [("WER по правилам, %", *(TITLES[name] for name in names))]
     for report, one in zip(reports, found, strict=True):
-        cells = ("-",) * len(names)
+        cells = (NO_FIGURE,) * len(names)
         if one is not None:
             cells = tuple(percent(one.counts[name].rate) for name in names)
         lines.append((report.label, *cells))
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(
-        "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])])
-        for line in lines
-    )
+    return aligned(lines)
 
 
 def spelling_lines(report: ModelReport, found: Spelling, *, name_model: bool) -> list[str]:

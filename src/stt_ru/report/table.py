@@ -13,8 +13,11 @@ if TYPE_CHECKING:
 COLUMNS: Final = ("Модель", "WER, %", "CER, %", "Скорость", "Записей", "Ошибок", "95 %")
 
 NOT_LOADED: Final = "не загружена"
-_NO_FIGURE: Final = "-"  # the model did not load: nothing was measured
-_NO_DENOMINATOR: Final = "–"  # measured, but there is nothing to divide by
+NO_FIGURE: Final = "-"
+"""The model did not load: nothing was measured."""
+
+NO_DENOMINATOR: Final = "–"
+"""Measured, but there is nothing to divide by."""
 
 
 def format_table(
@@ -34,33 +37,38 @@ def format_table(
     shown = len(COLUMNS) if uncertainties is not None else len(COLUMNS) - 1
     given = uncertainties if uncertainties is not None else [None] * len(reports)
     lines = [COLUMNS[:shown], *(cells(*pair)[:shown] for pair in zip(reports, given, strict=True))]
-    widths = [max(len(line[column]) for line in lines) for column in range(shown)]
+    return aligned(lines)
+
+
+def aligned(lines: Sequence[Sequence[str]]) -> str:
+    """Cells under one another: names in the first column to the left, figures to the right."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
-        "  ".join([line[0].ljust(widths[0]), *(map(str.rjust, line[1:], widths[1:]))]).rstrip()
+        "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]).rstrip()
         for line in lines
     )
 
 
 def percent(rate: float | None) -> str:
     """A fraction as percents with one decimal, or «–» for none."""
-    return _NO_DENOMINATOR if rate is None else f"{100 * rate:.1f}"
+    return NO_DENOMINATOR if rate is None else f"{100 * rate:.1f}"
 
 
 def speed(times: float | None) -> str:
     """Seconds of audio a second, e.g. «49.8x», or «–» for none."""
-    return _NO_DENOMINATOR if times is None else f"{times:.1f}x"
+    return NO_DENOMINATOR if times is None else f"{times:.1f}x"
 
 
 def interval(bounds: Interval | None) -> str:
     """An interval of rates as percents, e.g. «12.3–15.6», or «–» for none."""
-    return _NO_DENOMINATOR if bounds is None else f"{percent(bounds.low)}–{percent(bounds.high)}"
+    return NO_DENOMINATOR if bounds is None else f"{percent(bounds.low)}–{percent(bounds.high)}"
 
 
 def cells(report: ModelReport, exactness: Uncertainty | None) -> tuple[str, ...]:
     """What stands under each of `COLUMNS`."""
     counts = (str(report.files), str(report.failed))
     if report.error is not None:
-        none = _NO_FIGURE
+        none = NO_FIGURE
         return (f"{report.label} ({NOT_LOADED})", none, none, none, *counts, none)
     return (
         report.label,

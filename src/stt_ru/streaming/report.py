@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from stt_ru.report.json_report import score_fields
 from stt_ru.report.notes import Note, notes
-from stt_ru.report.table import percent
+from stt_ru.report.table import NO_DENOMINATOR, NO_FIGURE, NOT_LOADED, aligned, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,9 +37,6 @@ COLUMNS: Final = (
     "Ошибок",
 )
 
-_NO_FIGURE: Final = "-"  # the model did not load: nothing was measured
-_NO_DENOMINATOR: Final = "–"  # measured, but there is nothing to divide by
-
 
 def format_stream_table(reports: Sequence[StreamReport]) -> str:
     """The table of the reports, a line a model and way of sending, without a last line break.
@@ -49,25 +46,20 @@ def format_stream_table(reports: Sequence[StreamReport]) -> str:
     (p50, p95), seconds; unstable words over words of the final text; seconds of work a second of
     audio.
     """
-    lines = [COLUMNS, *(_cells(report) for report in reports)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(COLUMNS))]
-    return "\n".join(
-        "  ".join([line[0].ljust(widths[0]), *(map(str.rjust, line[1:], widths[1:]))]).rstrip()
-        for line in lines
-    )
+    return aligned([COLUMNS, *(_cells(report) for report in reports)])
 
 
 def _cells(report: StreamReport) -> tuple[str, ...]:
     counts = (str(report.rows), str(report.failed))
     if report.error is not None:
-        return (f"{report.label} (не загружена)", *[_NO_FIGURE] * 7, *counts)
+        return (f"{report.label} ({NOT_LOADED})", *[NO_FIGURE] * 7, *counts)
     cost = report.cost
     difference = None if cost is None else cost.difference
     final = report.finalisation
     return (
         report.label,
         percent(report.score.words.rate),
-        _NO_DENOMINATOR if difference is None else f"{100 * difference:+.1f}",
+        NO_DENOMINATOR if difference is None else f"{100 * difference:+.1f}",
         _seconds(report.first_word.p50),
         _seconds(final.p50),
         _seconds(final.p95),
@@ -78,7 +70,7 @@ def _cells(report: StreamReport) -> tuple[str, ...]:
 
 
 def _seconds(value: float | None) -> str:
-    return _NO_DENOMINATOR if value is None else f"{value:.2f}"
+    return NO_DENOMINATOR if value is None else f"{value:.2f}"
 
 
 def stream_notes(reports: Sequence[StreamReport]) -> list[Note]:
