@@ -4,44 +4,25 @@ from __future__ import annotations
 
 import sys
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Protocol, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from stt_ru.cli.streams import print_message
 from stt_ru.evaluation import SilentListener
 from stt_ru.report.table import percent, speed
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from rich.progress import Progress as Bar
     from rich.progress import TaskID
 
-    from stt_ru.evaluation import Progress
+    from stt_ru.evaluation import Progress, ProgressListener
 
 _LINE_EVERY_S: Final = 10.0
 
 
-class ProgressView(Protocol):
-    """A `stt_ru.evaluation.ProgressListener` that is opened and closed."""
-
-    def loading(self, label: str) -> None:
-        """A model is being loaded."""
-        ...
-
-    def advanced(self, progress: Progress) -> None:
-        """A recording is done, or some time has passed."""
-        ...
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...
-
-
-def progress_view(*, quiet: bool) -> ProgressView:
-    """The view that suits where stderr goes."""
+def progress_view(*, quiet: bool) -> AbstractContextManager[ProgressListener]:
+    """The view that suits where stderr goes, to be opened and closed."""
     if quiet:
         return _NoView()
     if sys.stderr.isatty():
