@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stt_ru.errors import UsageError
 from stt_ru.evaluation import evaluate
@@ -13,6 +15,7 @@ from stt_ru.manifest import Sample
 from stt_ru.report.json_report import json_report
 from stt_ru.report.table import format_table
 from stt_ru.stored import FORMATS, ColumnNames, score_files
+from stt_ru.stored.detection import detect
 from stt_ru.stored.scoring import Scored
 from tests.conftest import FakeRecognizer
 
@@ -366,6 +369,63 @@ def test_one_text_alone_cannot_be_scored(place: Path) -> None:
         score_files(["a.txt", stored_report(place)])
     with pytest.raises(UsageError, match="это папка"):
         score_files([place])
+
+
+ROW = '{"id": "u-1", "text": "да нет", "pred_text": "да"}'
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param(ROW + "\n", "jsonl", id="JSON Lines"),
+        pytest.param("\n " + ROW.replace("нет", "\u2028 нет") + "\n", "jsonl", id="blank first"),
+        pytest.param('{"schema_version": 1,\n"models": []}', "report", id="report"),
+        pytest.param('{"models": []}', "report", id="report in a line"),
+        pytest.param("id\ttext\nа\tда\n", "csv", id="TSV"),
+        pytest.param("Audio\tText\tspeaker\na.wav\tда\n", "csv", id="TSV with a short row"),
+        pytest.param("диктор\ttext\nанна\tда\n", "csv", id="TSV with a Russian column"),
+        pytest.param("id;reference;hypothesis\n1;да;нет\n", "csv", id="semicolons"),
+        pytest.param('"audio","text"\n"a.wav","да"\n', "csv", id="quotes"),
+        pytest.param("эталон\tслышно\nда\tнет\n", "csv", id="named by the user"),
+        pytest.param("u-1\ttext\nu-2\tref\n", "kaldi", id="Kaldi with tabs"),
+        pytest.param("text\ntrue\n123\n", "lines", id="a word a line"),
+        pytest.param('"text"\nnull\n[1]\n', "lines", id="JSON, but no object"),
+        pytest.param("{ну} {тысяча|1000}\n{да}\n", "lines", id="variants"),
+        pytest.param("id, text\n1,да\n", "csv", id="a space after the comma"),
+        pytest.param("text, да\nнет, нет\n", "lines", id="commas in speech"),
+        pytest.param("мама\ttext\nмыла раму\n", "lines", id="a tab in one line"),
+        pytest.param("мама\tмыла\nраму\tсама\n", "lines", id="tabs in all lines"),
+        pytest.param("text\t\nда\tнет\n", "lines", id="a tab at the end"),
+        pytest.param("мама\tref\n", "lines", id="nothing under it"),
+        pytest.param("а," * 100_000 + "text", "lines", id="long"),
+        pytest.param("а" * 200_000, "lines", id="long word"),
+        pytest.param("[" * 100_000, "lines", id="brackets"),
+        pytest.param('{"a":' * 100_000, "lines", id="braces"),
+        pytest.param("", "lines", id="nothing"),
+    ],
+)
+@pytest.mark.parametrize("path", ["texts.txt", "/dev/stdin"])
+def test_where_the_suffix_says_nothing_the_content_does(
+    text: str, expected: str, path: str
+) -> None:
+    assert detect(path, text, ["эталон", "слышно", None])[0] == expected
+
+
+@given(
+    st.lists(st.text(alphabet='абв ,;:\t{}[]"«»1', max_size=12), max_size=4),
+    st.sampled_from(["", "text ", "мама text"]),
+)
+def test_russian_lines_are_never_taken_for_columns_or_objects(lines: list[str], first: str) -> None:
+    assert detect("refs.txt", "\n".join([f"а {first}", *lines]))[0] == "lines"
+
+
+def test_json_lines_and_tables_are_scored_whatever_their_suffix(place: Path) -> None:
+    write(a__jsonl=ROW, a__txt=ROW, a=ROW, b="id\ttext\tpred_text\nu-1\tда нет\tда\n")
+    scored = score_files(["a.jsonl", "a.txt", "a", "b"])
+    assert counts(scored) == [(1, 2)] * 4
+    assert scored.notices == [
+        "b: прочитан как таблица с заголовком; если это не он: --format lines"
+    ]
 
 
 def test_the_format_can_be_forced(place: Path) -> None:

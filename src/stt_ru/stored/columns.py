@@ -21,7 +21,7 @@ HYPOTHESIS_NAMES: Final = ("pred_text", "hypothesis", "hyp", "hyp_text", "predic
 ID_NAMES: Final = ("id", "utt_id", "utterance_id", "audio", "audio_filepath", "path", "file")
 """Columns looked for, in this order, when the user names none; case does not matter."""
 
-_DELIMITERS: Final = (",", ";", "\t")
+DELIMITERS: Final = (",", ";", "\t")
 _LONGEST_CELL: Final = 2**31 - 1  # characters; the csv module's own limit is 131072
 _MOST_SKIPPED: Final = 5  # lines named one by one
 
@@ -227,7 +227,7 @@ def read_csv(text: str, path: str, wanted: Iterable[str | None]) -> Table:
 
     limit = csv.field_size_limit(_LONGEST_CELL)
     try:
-        return _read_csv(text, path, max(_DELIMITERS, key=rank))
+        return _read_csv(text, path, max(DELIMITERS, key=rank))
     finally:
         csv.field_size_limit(limit)
 

@@ -195,13 +195,14 @@ class _File:
 def _open(path: str, file_format: str | None, columns: ColumnNames) -> _File:
     text = read_file(path)
     notice = None
+    wanted = (columns.reference, columns.hypothesis, columns.id)
     if file_format is None:
-        file_format, notice = detect(path, text)
+        file_format, notice = detect(path, text, wanted)
     table = None
     if file_format == "jsonl":
         table = read_jsonl(text, path)
     elif file_format == "csv":
-        table = read_csv(text, path, (columns.reference, columns.hypothesis, columns.id))
+        table = read_csv(text, path, wanted)
     return _File(path, file_format, text, table, [notice] if notice else [])
 
 
