@@ -109,6 +109,23 @@ def place(
     return Place(tmp_path, monkeypatch, capsys)
 
 
+def test_relative_paths_are_of_the_folder_the_command_was_started_in(place: Place) -> None:
+    away = place.folder / "away"
+    away.mkdir()
+    agent = AGENT.replace("import sys, time", f"import os, sys, time\nos.chdir({str(away)!r})")
+    at_each_step = f"        os.chdir({str(away)!r})\n        if self.args.slow"
+    agent = agent.replace("        if self.args.slow", at_each_step, 1)
+    (place.folder / "agent.py").write_text(agent, "utf-8")
+    done = place.run(
+        *("--source", "wavs.txt", "--target", "texts.txt", "--agent", "agent.py"),
+        *("--quality-metrics", "WER", "--latency-metrics", "AL", "--output", "out"),
+    )
+    assert "Прогон записан: out" in done.stderr
+    assert len((place.folder / "out" / "instances.log").read_text("utf-8").splitlines()) == 2
+    assert (place.folder / "out" / "scores.tsv").is_file()
+    assert not list(away.iterdir())
+
+
 def test_the_wait_k_example_prints_bleu_and_rtf(place: Place) -> None:
     pytest.importorskip("sacrebleu")
     done = place.run(

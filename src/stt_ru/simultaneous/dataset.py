@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from stt_ru.errors import AudioError, ManifestError, UsageError
@@ -119,7 +119,8 @@ class SpeechDataset:
     source_type: DataType = "speech"
 
     def __init__(self, items: Sequence[SpeechItem], *, sample_rate: int | None = None) -> None:
-        self.items = list(items)
+        # An agent may change the current folder.
+        self.items = [replace(item, path=item.path.absolute()) for item in items]
         self.sample_rate = sample_rate
         self.fingerprint = _fingerprint(
             [f"{item.name}#{item.channel}" for item in items],

@@ -191,6 +191,13 @@ def prepare_run(request: RunRequest) -> Run:
     if request.continue_unfinished and request.output is None:
         raise UsageError("--continue-unfinished: укажите --output с начатым прогоном")
     name = _agent_of(request)
+    # The agent may change the current folder, when it is loaded and at any step.
+    request = replace(
+        request,
+        output=request.output and request.output.absolute(),
+        asr_model_dir=request.asr_model_dir and request.asr_model_dir.absolute(),
+        asr_vad_dir=request.asr_vad_dir and request.asr_vad_dir.absolute(),
+    )
     notices: list[str] = []
     dataset: Dataset | None = None
     if request.manifest is not None or request.source_type is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+from contextlib import chdir
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeGuard, TypeVar
 
@@ -75,11 +76,12 @@ def load_module(name: str, *, option: str) -> ModuleType:
         UsageError: If it is not there, or fails while loading.
     """
     try:
-        if name.endswith(".py"):
-            return _module_from_file(Path(name), option)
-        if "" not in sys.path:
-            sys.path.insert(0, "")  # the current folder, as ``python -m`` has it
-        return importlib.import_module(name)
+        with chdir("."):  # the module may change the current folder
+            if name.endswith(".py"):
+                return _module_from_file(Path(name), option)
+            if "" not in sys.path:
+                sys.path.insert(0, "")  # the current folder, as ``python -m`` has it
+            return importlib.import_module(name)
     except UsageError:
         raise
     except Exception as error:
