@@ -75,6 +75,11 @@ def test_a_report_becomes_a_page(place: Place) -> None:
     assert '"src":"a.wav"' in page
     assert "fakes.py:good" in page
     assert "кончаться на" in place.run("report", "report.json", "-o", "page.pdf", code=2).stderr
+    (place.folder / "a.wav").unlink()
+    done = place.run("report", "report.json", "-o", "page.html", "--embed-audio")
+    assert "Внимание: записей не найдено: 1 из 2 («a.wav»)" in done.stderr
+    assert done.stderr.endswith("Отчёт: page.html\n")
+    assert "data:audio" in (place.folder / "page.html").read_text(encoding="utf-8")
 
 
 def test_spelling_is_shown_beside_the_table_when_asked(place: Place) -> None:

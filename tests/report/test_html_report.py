@@ -1,19 +1,23 @@
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
 import time
+import unicodedata
 from html import unescape
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+from urllib.parse import unquote
 
 import pytest
 
 from stt_ru.equivalence import Rules
-from stt_ru.errors import MissingExtraError, ReportError
+from stt_ru.errors import MissingExtraError
 from stt_ru.lattice import score_branch
 from stt_ru.normalize import normalize
 from stt_ru.report.charts import _nice, interval_chart, scatter_chart
@@ -184,14 +188,65 @@ def test_recordings_are_linked_from_where_the_page_is(tmp_path: Path) -> None:
     (tmp_path / "audio" / "за пись#1.wav").write_bytes(b"RIFF")
     report = model(row("за пись#1.wav", "да", "да"), row("нет.wav", "да", "да"))
     shown = content(report, folder=tmp_path / "audio")
-    rows = data(html_report(shown, target=tmp_path / "out" / "page.html"))["rows"]
+    said: list[str] = []
+    page = html_report(shown, target=tmp_path / "out" / "page.html", warn=said.append)
+    rows = data(page)["rows"]
     assert rows[0]["src"] == ("../audio/%D0%B7%D0%B0%20%D0%BF%D0%B8%D1%81%D1%8C%231.wav")
     assert rows[1]["src"] is None
-    with pytest.raises(ReportError, match=r"нет\.wav: такого файла"):
-        html_report(shown, target=tmp_path / "page.html", embed_audio=True)
-    (tmp_path / "audio" / "нет.wav").write_bytes(b"x")
-    rows = data(html_report(shown, target=tmp_path / "p.html", embed_audio=True))["rows"]
+    assert said == [
+        "записей не найдено: 1 из 2 («нет.wav»), плеера у них нет; каталог записей называет "
+        "--audio-dir команды stt-ru report"
+    ]
+    assert said[0] in page
+    page = html_report(shown, target=tmp_path / "p.html", embed_audio=True)
+    rows = data(page)["rows"]
     assert re.fullmatch(r"data:audio/[\w-]+;base64,UklGRg==", rows[0]["src"])
+    assert rows[1]["src"] is None
+    assert said[0] in page
+
+
+@pytest.mark.parametrize("embed_audio", [False, True], ids=["linked", "embedded"])
+@pytest.mark.parametrize("name", [r"звонки\йод.wav", "звонки/йод.wav ", "./звонки/йод.wav"])
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_recordings_are_found_as_the_manifest_finds_them(
+    tmp_path: Path, form: Literal["NFC", "NFD"], name: str, embed_audio: bool
+) -> None:
+    folder = tmp_path / unicodedata.normalize(form, "звонки")
+    folder.mkdir()
+    (folder / unicodedata.normalize(form, "йод.wav")).write_bytes(b"RIFF")
+    said: list[str] = []
+    page = html_report(
+        content(model(row(name, "да", "да")), folder=tmp_path),
+        target=tmp_path / "page.html",
+        embed_audio=embed_audio,
+        warn=said.append,
+    )
+    source = data(page)["rows"][0]["src"]
+    assert (source.startswith("data:") or (tmp_path / unquote(source)).is_file(), said) == (
+        True,
+        [],
+    )
+
+
+def test_a_recording_that_cannot_be_read_loses_only_its_own_player(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(path: Path) -> bytes:
+        if path.name == "b.wav":
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return b"RIFF"
+
+    for name in ("a.wav", "b.wav"):
+        (tmp_path / name).touch()
+    monkeypatch.setattr(Path, "read_bytes", read)
+    shown = content(model(row("a.wav", "да", "да"), row("b.wav", "да", "да")), folder=tmp_path)
+    said: list[str] = []
+    page = html_report(shown, target=tmp_path / "p.html", embed_audio=True, warn=said.append)
+    first, second = (one["src"] for one in data(page)["rows"])
+    assert (first.startswith("data:"), second) == (True, None)
+    (sentence,) = said
+    assert sentence.startswith("запись «b.wav» не положена в страницу, плеера у неё нет: ")
+    assert sentence in page
 
 
 def test_without_jinja2_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

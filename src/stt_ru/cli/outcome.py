@@ -178,7 +178,9 @@ def print_and_save(
     print_notes(notices, [*notes(reports), *trust_notes(statistics)])
     if output is None or not reports:
         return code
-    is_saved = save_report(output, lambda: render(content, output, embed_audio=embed_audio))
+    is_saved = save_report(
+        output, lambda: render(content, output, embed_audio=embed_audio, warn=print_warning)
+    )
     return code if is_saved else 1
 
 
@@ -190,9 +192,14 @@ def print_notes(notices: Iterable[str], notes: Iterable[Note]) -> None:
         notes: What the reports say.
     """
     for notice in notices:
-        print_message(f"Внимание: {notice}")
+        print_warning(notice)
     for note in notes:
         print_message(f"{'Ошибка' if note.kind == 'error' else 'Внимание'}: {note.text}")
+
+
+def print_warning(text: str) -> None:
+    """Print to stderr what a person must keep in mind."""
+    print_message(f"Внимание: {text}")
 
 
 def save_report(output: Path, render: Callable[[], Iterable[str] | Iterable[bytes]]) -> bool:

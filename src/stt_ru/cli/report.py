@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from stt_ru.cli.options import REPORT, EmbedAudio, GlossaryFile, GroupBy, argument, option
-from stt_ru.cli.outcome import AskedRules, check_output, recordings_folder
+from stt_ru.cli.outcome import AskedRules, check_output, print_warning, recordings_folder
 from stt_ru.cli.streams import print_message
 
 
@@ -60,5 +60,5 @@ def report(
         rules=AskedRules(glossary=glossary).rules,
         group_by=group_by,
     )
-    write_report(output, render(content, output, embed_audio=embed_audio))
+    write_report(output, render(content, output, embed_audio=embed_audio, warn=print_warning))
     print_message(f"Отчёт: {output}")

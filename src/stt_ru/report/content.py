@@ -10,7 +10,7 @@ from stt_ru.statistics import describe
 from stt_ru.writing import writing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -84,7 +84,11 @@ def make_content(
 
 
 def render(
-    content: ReportContent, target: Path, *, embed_audio: bool = False
+    content: ReportContent,
+    target: Path,
+    *,
+    embed_audio: bool = False,
+    warn: Callable[[str], None] | None = None,
 ) -> Iterable[str] | Iterable[bytes]:
     """The report in pieces, by the suffix of the file it is for.
 
@@ -92,16 +96,17 @@ def render(
         content: What to show.
         target: One of `SUFFIXES` ends its name.
         embed_audio: Put the recordings into an HTML page.
+        warn: Told of recordings that have no player there, a Russian sentence each.
 
     Raises:
         MissingExtraError: If a package that the file takes is not installed.
-        ReportError: If a recording to embed cannot be read, or a table is too long for Excel.
+        ReportError: If a table is too long for Excel.
     """
     suffix = target.suffix.lower()
     if suffix == ".html":
         from stt_ru.report.html_report import html_report
 
-        return [html_report(content, target=target, embed_audio=embed_audio)]
+        return [html_report(content, target=target, embed_audio=embed_audio, warn=warn)]
     if suffix == ".md":
         from stt_ru.report.text_reports import markdown_report
 

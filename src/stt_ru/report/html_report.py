@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import base64
 import json
-import mimetypes
-import os
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote
 
-from stt_ru.errors import MissingExtraError, ReportError
+from stt_ru.errors import MissingExtraError
 from stt_ru.insight import insight, row_alignment, slice_groups
-from stt_ru.manifest.files import describe_os_error
 from stt_ru.normalize import normalize
 from stt_ru.report.charts import interval_chart, scatter_chart
 from stt_ru.report.notes import notes
+from stt_ru.report.players import Players
 from stt_ru.report.spelling import TITLES, spelling_lines
 from stt_ru.report.table import COLUMNS, cells, interval, percent
 from stt_ru.report.trust import trust_notes, verdicts
@@ -23,7 +19,7 @@ from stt_ru.report.written import writing_lines
 from stt_ru.statistics import macro_average
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from stt_ru.insight import Confusion, Insight, SliceGroup
@@ -44,17 +40,25 @@ _AROUND: Final = ".,:;!?…–—-«»„“\"'()"
 """Marks beside a word that leave it one word when it is compared."""
 
 
-def html_report(content: ReportContent, *, target: Path, embed_audio: bool = False) -> str:
+def html_report(
+    content: ReportContent,
+    *,
+    target: Path,
+    embed_audio: bool = False,
+    warn: Callable[[str], None] | None = None,
+) -> str:
     """The page.
+
+    A recording that is not found or cannot be embedded loses its player, and the page says so.
 
     Args:
         content: What to show.
         target: Where the page will be: recordings are linked relative to it.
-        embed_audio: Put the recordings into the page; those that cannot be read are an error.
+        embed_audio: Put the recordings into the page.
+        warn: Told what the page says of players, a Russian sentence each.
 
     Raises:
         MissingExtraError: If jinja2 is not installed.
-        ReportError: If a recording to embed cannot be read.
     """
     try:
         from jinja2 import Environment, StrictUndefined
@@ -66,7 +70,12 @@ def html_report(content: ReportContent, *, target: Path, embed_audio: bool = Fal
     reports = content.reports
     loaded = [number for number, report in enumerate(reports) if report.error is None]
     slices = {number: slice_groups(reports[number], group_by=content.group_by) for number in loaded}
-    rows, positions = _rows(content, target=target, embed_audio=embed_audio)
+    players = Players(content.folder, target, embed_audio=embed_audio)
+    rows, positions = _rows(content, players)
+    silent = list(players.warnings())
+    if warn is not None:
+        for sentence in silent:
+            warn(sentence)
     filters = _filters(slices, positions)
     data = {
         "models": [report.label for report in reports],
@@ -101,7 +110,10 @@ def html_report(content: ReportContent, *, target: Path, embed_audio: bool = Fal
             )
         ],
         verdicts=lines,
-        warnings=[note.text for note in [*notes(reports), *trust_notes(content.statistics)]],
+        warnings=[
+            *(note.text for note in [*notes(reports), *trust_notes(content.statistics)]),
+            *silent,
+        ],
         spelling={
             "titles": [TITLES[name] for name in titles],
             "rows": [
@@ -124,9 +136,7 @@ def _script_json(value: object) -> str:
     return text
 
 
-def _rows(
-    content: ReportContent, *, target: Path, embed_audio: bool
-) -> tuple[list[dict[str, Any]], list[list[int]]]:
+def _rows(content: ReportContent, players: Players) -> tuple[list[dict[str, Any]], list[list[int]]]:
     """The page's rows with every model's words, and for each model where its results went.
 
     Results of one recording, channel and reference stand side by side.
@@ -134,7 +144,6 @@ def _rows(
     keys: dict[tuple[str, int | None, str, int], int] = {}
     rows: list[dict[str, Any]] = []
     n_models = len(content.reports)
-    sources: dict[str, str | None] = {}
     positions: list[list[int]] = []
     for number, report in enumerate(content.reports):
         seen: dict[tuple[str, int | None, str], int] = {}
@@ -144,11 +153,7 @@ def _rows(
             seen[question] = seen.get(question, -1) + 1
             position = keys.setdefault((*question, seen[question]), len(rows))
             if position == len(rows):
-                if result.audio not in sources:
-                    sources[result.audio] = _source(
-                        result.audio, content.folder, target, embed_audio=embed_audio
-                    )
-                rows.append(_row(result, n_models, sources[result.audio]))
+                rows.append(_row(result, n_models, players.source(result.audio)))
             rows[position]["models"][number] = _model_row(result)
             positions[-1].append(position)
     return rows, positions
@@ -208,27 +213,6 @@ def _times(result: FileResult) -> dict[str, Any]:
     if len(times) != len(normalize(result.hypothesis or "").split()):
         return {}
     return {"times": times, "exact": is_exact}
-
-
-def _source(audio: str, folder: Path | None, target: Path, *, embed_audio: bool) -> str | None:
-    """What the player plays: a relative address, or the recording itself; None for no recording."""
-    if folder is None:
-        return None
-    path = folder / audio
-    if embed_audio:
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise ReportError(f"--embed-audio: {path}: {describe_os_error(error)}") from error
-        kind = mimetypes.guess_type(path.name)[0] or "audio/wav"
-        return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"
-    if not path.is_file():
-        return None
-    try:
-        relative = os.path.relpath(path, target.absolute().parent)
-    except ValueError:  # another disk of Windows
-        return path.absolute().as_uri()
-    return quote(relative.replace(os.sep, "/"), errors="surrogateescape")
 
 
 def _lists(found: Insight, positions: Sequence[int]) -> list[dict[str, Any]]:
