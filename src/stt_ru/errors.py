@@ -111,7 +111,7 @@ class TranscriptionError(SttRuError):
 
 
 class ReportError(SttRuError):
-    """A report cannot be written."""
+    """A report cannot be written, or a history not read."""
 
 
 class StreamingError(SttRuError, RuntimeError):
