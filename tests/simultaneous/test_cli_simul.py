@@ -300,6 +300,25 @@ def test_settings_of_a_run_are_written(place: Place) -> None:
     assert json.loads(config["source_segment_size"]) == 10
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full")
+def test_scores_are_written_also_when_the_table_cannot_be_printed(place: Place) -> None:
+    arguments = ("--quality-metrics", "WER", "--latency-metrics", "AL", "--output", "out")
+    place.run("eval.csv", "--agent", "agent.py", *arguments)
+    (place.folder / "out" / "scores.tsv").unlink()
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            place.command("--score-only", *arguments),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            timeout=120,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert "вывод не записан: на диске нет места" in done.stderr
+    assert (place.folder / "out" / "scores.tsv").is_file()
+
+
 def test_the_defaults_of_the_command_are_the_librarys() -> None:
     assert options.QUALITY == scoring.DEFAULT_QUALITY
     assert options.LATENCY == scoring.DEFAULT_LATENCY

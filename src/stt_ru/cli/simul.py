@@ -29,6 +29,7 @@ from stt_ru.cli.options import (
     option,
     source_type_option,
 )
+from stt_ru.cli.outcome import succeeds
 from stt_ru.cli.russian import number, one_of, whole_number
 from stt_ru.cli.streams import print_answer, print_message
 
@@ -306,7 +307,7 @@ def _run_remotely(request: RunRequest, address: str, port: int, *, show_progress
         with instances_progress(show=show_progress) as progress:
             evaluation = evaluate_remotely(agent, session, options, progress)
     result = evaluation.result
-    print_answer(format_figures(result))
+    is_printed = succeeds(lambda: print_answer(format_figures(result)))
     for sentence in failed_sentences(evaluation.errors):
         print_message(sentence)
     for sentence in result["errors"].values():
@@ -314,7 +315,7 @@ def _run_remotely(request: RunRequest, address: str, port: int, *, show_progress
     for sentence in result["skipped"]:
         print_message(f"Внимание: {sentence}")
     print_message(f"Сессия {result['session_id']} на сервере {address}:{port}")
-    return 1 if evaluation.errors or result["errors"] else 0
+    return 1 if evaluation.errors or result["errors"] or not is_printed else 0
 
 
 def print_scores(
@@ -323,10 +324,11 @@ def print_scores(
     """Print the table, and after it all that is to be known beside it; the exit code."""
     from stt_ru.simultaneous.table import closing_sentences, format_scores
 
-    print_answer(format_scores(scores))
+    is_printed = succeeds(lambda: print_answer(format_scores(scores)))
     for notice in notices:
         print_message(f"Внимание: {notice}")
     for sentence in closing_sentences(scores, instances):
         print_message(sentence)
     has_failed = any(record.error is not None for record in instances.values())
-    return 1 if has_failed or any(score.error is not None for score in scores.all) else 0
+    has_failed = has_failed or any(score.error is not None for score in scores.all)
+    return 1 if has_failed or not is_printed else 0
