@@ -69,7 +69,8 @@ def test_a_failed_recording_and_a_model_that_does_not_load_are_exit_1(place: Pla
 
 
 def test_a_repeated_model_counts_once(place: Place) -> None:
-    assert place.run("evaluate", "eval.csv", *GOOD, *GOOD).stdout.count("fakes.py:good") == 1
+    done = place.run("evaluate", "eval.csv", *GOOD, *GOOD, "-q", "--quiet")
+    assert done.stdout.count("fakes.py:good") == 1
 
 
 @pytest.mark.parametrize(
@@ -116,6 +117,14 @@ def test_a_repeated_model_counts_once(place: Place) -> None:
         pytest.param(["eval.csv", "--modle", "x"], "похожие: --mod", id="option typo"),
         pytest.param(["eval.csv", "-m"], "параметр -m: нужно значение", id="no value"),
         pytest.param(["eval.csv", "b.csv"], "лишние аргументы: b.csv", id="two manifests"),
+        pytest.param(
+            ["eval.csv", "-o", "a.html", "-o", "b.xlsx"],
+            "--output: указан несколько раз, а значение нужно одно. Справка: stt-ru evaluate",
+            id="two reports",
+        ),
+        pytest.param(["eval.csv", "-oa.md", "--output=a.md"], "--output: указан", id="two forms"),
+        pytest.param(["eval.csv", "--workers", "2", "--workers", "2"], "--workers:", id="equal"),
+        pytest.param(["нет.csv", "--workers=0", "--workers=0"], "несколько раз", id="first of all"),
         pytest.param(["--quiet"], "не указан аргумент МАНИФЕСТ", id="no argument"),
     ],
 )

@@ -34,6 +34,10 @@ def test_without_arguments_the_command_shows_its_help(place: Place) -> None:
     assert "МАНИФЕСТ" in place.run("evaluate", code=2).stderr
 
 
+def test_help_is_shown_whatever_else_is_given(place: Place) -> None:
+    assert "МАНИФЕСТ" in place.run("evaluate", "-o", "a.md", "-o", "b.md", "--help").stdout
+
+
 def test_version(place: Place) -> None:
     assert place.run("--version").stdout.startswith("stt-ru 0.")
 
@@ -69,8 +73,10 @@ def test_completion_can_be_shown(place: Place) -> None:
     assert done.stdout.split() == ["evaluate"]
 
 
-def test_names_of_models_are_completed(place: Place) -> None:
-    words = {"COMP_WORDS": "stt-ru evaluate -m tiny", "COMP_CWORD": "3"}
+@pytest.mark.parametrize("given", ["", "-o a.html -o b.html "])
+def test_names_of_models_are_completed(place: Place, given: str) -> None:
+    line = f"stt-ru evaluate {given}-m tiny"
+    words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1)}
     done = place.run(env={"_STT_RU_COMPLETE": "complete_bash", **words})
     assert done.stdout.split() == ["tiny-ru", "tiny-ru-stream"]
 

@@ -23,7 +23,14 @@ _HELP_OF_ITS_OWN: Final = {  # options that typer adds itself
 
 
 class RussianCommand(TyperCommand):
-    """A command whose help has Russian headings."""
+    """A command whose help has Russian headings, and whose options are given once."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Refuse an option of one value given twice, of which the last would be taken silently."""
+        if args and not ctx.resilient_parsing:
+            _refuse_repeats(ctx, self.make_parser(ctx).parse_args(args=list(args))[2])
+        parsed: list[str] = super().parse_args(ctx, args)
+        return parsed
 
     def format_usage(self, ctx: Any, formatter: Any) -> None:
         """Write the usage line."""
@@ -51,6 +58,25 @@ class RussianGroup(TyperGroup):
         with formatter.section("Команды"):
             formatter.write_dl(rows)
         _write_parameters(self, ctx, formatter)
+
+
+def _refuse_repeats(ctx: Any, given: Sequence[Any]) -> None:
+    """Refuse what is given more than once, unless help is asked for.
+
+    Args:
+        ctx: The parser's context.
+        given: The parameters of the command line, one each time it is given.
+    """
+    if any(parameter.is_eager for parameter in given):
+        return
+    for parameter in given:
+        has_one_value = parameter.param_type_name == "option" and not (
+            parameter.is_flag or parameter.multiple
+        )
+        if has_one_value and given.count(parameter) > 1:
+            raise typer.BadParameter(
+                "указан несколько раз, а значение нужно одно", ctx=ctx, param=parameter
+            )
 
 
 def _write_usage(command: Any, ctx: Any, formatter: Any) -> None:
