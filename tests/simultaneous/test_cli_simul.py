@@ -126,6 +126,21 @@ def test_relative_paths_are_of_the_folder_the_command_was_started_in(place: Plac
     assert not list(away.iterdir())
 
 
+def test_what_an_agent_prints_stays_out_of_the_table(place: Place) -> None:
+    agent = AGENT.replace("@entrypoint\n", "print('гружусь')\n@entrypoint\n")
+    agent = agent.replace(
+        "        if self.args.slow", "        print('думаю')\n        if self.args.slow"
+    )
+    (place.folder / "agent.py").write_text(agent, "utf-8")
+    done = place.run(
+        *("eval.csv", "--agent", "agent.py"),
+        *("--quality-metrics", "WER", "--latency-metrics", "AL"),
+    )
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["Показатель", "WER", "AL"]
+    assert "гружусь" in done.stderr
+    assert "думаю" in done.stderr
+
+
 def test_the_wait_k_example_prints_bleu_and_rtf(place: Place) -> None:
     pytest.importorskip("sacrebleu")
     done = place.run(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, cast
 
@@ -35,6 +37,7 @@ from stt_ru.cli.streams import print_answer, print_message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from stt_ru.simultaneous.record import InstanceRecord, LatencyUnit
     from stt_ru.simultaneous.runs import RunRequest
@@ -262,13 +265,19 @@ def simul(
     raise typer.Exit(code)
 
 
+def _stdout_is_the_tables() -> AbstractContextManager[object]:
+    """What an agent or a measure of the user's prints goes where messages go."""
+    return redirect_stdout(sys.stderr)
+
+
 def _run(request: RunRequest, *, show_progress: bool) -> int:
     from stt_ru.simultaneous.runs import prepare_run
 
-    run = prepare_run(request)
+    with _stdout_is_the_tables():
+        run = prepare_run(request)
     evaluator = run.evaluator
     try:
-        with instances_progress(show=show_progress) as progress:
+        with _stdout_is_the_tables(), instances_progress(show=show_progress) as progress:
             scores = evaluator(run.agent, progress)
     except Interrupted as interruption:
         done = sum(record.error is None for record in evaluator.instances.values())
@@ -287,7 +296,8 @@ def _run(request: RunRequest, *, show_progress: bool) -> int:
 def _score_again(request: RunRequest) -> int:
     from stt_ru.simultaneous.runs import rescore
 
-    done = rescore(request)
+    with _stdout_is_the_tables():
+        done = rescore(request)
     code = print_scores(done.scores, done.records, done.notices)
     if done.folder is not None:
         done.folder.write_scores(done.scores, done.records)
@@ -303,8 +313,9 @@ def _run_remotely(request: RunRequest, address: str, port: int, *, show_progress
 
     check_remote(request)
     with RemoteSession(address, port, token=os.environ.get(TOKEN_VARIABLE) or None) as session:
-        agent, options = prepare_remote_run(request, session)
-        with instances_progress(show=show_progress) as progress:
+        with _stdout_is_the_tables():
+            agent, options = prepare_remote_run(request, session)
+        with _stdout_is_the_tables(), instances_progress(show=show_progress) as progress:
             evaluation = evaluate_remotely(agent, session, options, progress)
     result = evaluation.result
     is_printed = succeeds(lambda: print_answer(format_figures(result)))
