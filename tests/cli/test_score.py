@@ -82,6 +82,17 @@ def test_a_report_becomes_a_page(place: Place) -> None:
     assert "data:audio" in (place.folder / "page.html").read_text(encoding="utf-8")
 
 
+def test_warnings_of_the_manifest_go_with_the_report(place: Place) -> None:
+    with (place.folder / "eval.csv").open("a", encoding="utf-8") as manifest:
+        manifest.write("b.wav;Да\n")
+    arguments = ("evaluate", "eval.csv", "-m", "fakes.py:good", "-o", "report.json")
+    (warning,) = [line for line in place.run(*arguments).stderr.splitlines() if "eval.csv:" in line]
+    for command in (("report", "report.json", "-o", "page.md"), ("score", "report.json")):
+        assert warning in place.run(*command).stderr.splitlines()
+    (place.folder / "fixed.csv").write_text("audio;text\na.wav;Да\nb.wav;Да\n", encoding="utf-8")
+    assert warning not in place.run("score", "report.json", "--manifest", "fixed.csv").stderr
+
+
 def test_spelling_is_shown_beside_the_table_when_asked(place: Place) -> None:
     (place.folder / "refs.trn").write_text("ну пять рублей (1)\n", encoding="utf-8")
     (place.folder / "hyps.trn").write_text("5 рублей (1)\n", encoding="utf-8")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import unquote
 
+import openpyxl
 import pytest
 
 from stt_ru.equivalence import Rules
@@ -22,6 +23,7 @@ from stt_ru.lattice import score_branch
 from stt_ru.normalize import normalize
 from stt_ru.report.charts import _nice, interval_chart, scatter_chart
 from stt_ru.report.content import SUFFIXES, ReportContent, make_content, render
+from stt_ru.report.files import write_report
 from stt_ru.report.html_report import html_report
 from stt_ru.results import FileResult, ModelReport, Segment
 from stt_ru.scoring import score_texts
@@ -253,6 +255,27 @@ def test_without_jinja2_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(MissingExtraError, match=r"\.\[report\]"):
         html_report(content(*TWO), target=tmp_path / "page.html")
+
+
+@pytest.mark.parametrize("name", ["r.html", "r.md", "r.xlsx", "r.json"])
+def test_every_report_for_people_says_what_the_terminal_says(tmp_path: Path, name: str) -> None:
+    warning = "eval.csv: строка 3 – та же"
+    shown = make_content(
+        TWO, manifest="eval.csv", folder=None, created_at=NOW, rules=Rules(), warnings=[warning]
+    )
+    write_report(tmp_path / name, render(shown, tmp_path / name))
+    if name == "r.xlsx":
+        book = openpyxl.load_workbook(tmp_path / name)
+        said = [row[0] for row in book["Выводы"].iter_rows(values_only=True)]
+        assert [line for line in said if line in shown.cautions] == shown.cautions
+        return
+    text = (tmp_path / name).read_text(encoding="utf-8")
+    if name == "r.json":
+        assert json.loads(text)["warnings"] == [warning]
+    else:
+        said = [warning, "n: a.wav: файл пуст", "модели не справились с разными записями"]
+        plain = unescape(text).replace("\\", "").replace("\u00a0", " ")
+        assert [line in plain for line in said] == [True] * 3
 
 
 def test_markdown_and_csv(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -79,15 +79,17 @@ def reports(draw: st.DrawFn) -> ModelReport:
     )
 
 
-def written(*models: ModelReport) -> str:
-    return "".join(json_report(models, manifest="eval.csv", created_at=NOW))
+def written(*models: ModelReport, warnings: Sequence[str] = ()) -> str:
+    pieces = json_report(models, manifest="eval.csv", created_at=NOW, warnings=warnings)
+    return "".join(pieces)
 
 
-@given(st.lists(reports(), max_size=2))
-def test_what_was_written_is_read_back(models: list[ModelReport]) -> None:
-    stored = parse_report(written(*models), name="report.json")
+@given(st.lists(reports(), max_size=2), st.lists(TEXTS, max_size=2))
+def test_what_was_written_is_read_back(models: list[ModelReport], warnings: list[str]) -> None:
+    stored = parse_report(written(*models, warnings=warnings), name="report.json")
     assert stored.models == tuple(models)
     assert (stored.manifest, stored.created_at) == ("eval.csv", NOW)
+    assert stored.warnings == warnings
 
 
 def test_the_golden_report_of_every_schema_version_loads() -> None:
@@ -101,6 +103,7 @@ def test_a_stored_report_without_segments_loads() -> None:
     stored = read_report(GOLDEN / "report-1-without-segments.json")
     results = [replace(result, segments=()) for result in REPORT.results]
     assert stored.models == (replace(REPORT, results=results), NOT_LOADED)
+    assert stored.warnings == []  # it was written before reports had them
 
 
 def test_fields_that_the_design_does_not_name_may_be_missing() -> None:
@@ -139,6 +142,7 @@ def row(document: Any) -> Any:
             broken(lambda d: d.update(schema_version=SCHEMA_VERSION + 1)), "более новой", id="newer"
         ),
         pytest.param(broken(lambda d: d.update(schema_version="x")), "schema_version", id="schema"),
+        pytest.param(broken(lambda d: d.update(warnings=[1])), "список строк", id="warnings"),
         pytest.param(broken(lambda d: d.update(created_at="вчера")), "ISO 8601", id="time"),
         pytest.param(broken(lambda d: d["models"][0].pop("model")), "нет поля model", id="name"),
         pytest.param(

@@ -39,6 +39,7 @@ def full_report() -> Any:
         folder=None,
         created_at=NOW,
         rules=Rules(fillers=FILLERS),
+        warnings=["eval.csv:3: строка повторяется"],
     )
     return json.loads(written(content, GOLDEN / "x.json"))
 

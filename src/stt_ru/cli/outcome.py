@@ -132,7 +132,7 @@ def print_and_save(
 
     Args:
         reports: The models.
-        notices: Warnings met before.
+        notices: Warnings met before; the report has them too.
         manifest: For the report.
         output: The report's file.
         group_by: The column whose values are independent of one another; None for recordings.
@@ -156,6 +156,7 @@ def print_and_save(
         folder=folder,
         created_at=datetime.now().astimezone(),
         rules=rules.rules,
+        warnings=notices,
         group_by=group_by,
     )
     statistics, spellings = content.statistics, content.spellings

@@ -49,6 +49,8 @@ def report(
     from stt_ru.report.content import make_content, render
     from stt_ru.report.files import write_report
 
+    for warning in found.warnings:
+        print_warning(warning)
     folder = audio_dir
     if folder is None:
         folder = recordings_folder(Path(found.manifest))
@@ -58,6 +60,7 @@ def report(
         folder=folder,
         created_at=found.created_at or datetime.now().astimezone(),
         rules=AskedRules(glossary=glossary).rules,
+        warnings=found.warnings,
         group_by=group_by,
     )
     write_report(output, render(content, output, embed_audio=embed_audio, warn=print_warning))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from stt_ru.report.notes import notes
 from stt_ru.report.spelling import always, spelling_of
+from stt_ru.report.trust import trust_notes
 from stt_ru.statistics import describe
 from stt_ru.writing import writing
 
@@ -33,6 +35,8 @@ class ReportContent:
         manifest: Its path as the user gave it.
         folder: The folder that recordings are named from; None when there are none.
         created_at: With a time zone.
+        warnings: What the manifest and the request were warned of before the first model, a Russian
+            sentence each.
         group_by: The column whose values are independent; None for recordings.
         statistics: Intervals and comparisons.
         spellings: Rates under the spelling rules; None where a model did not load.
@@ -43,10 +47,17 @@ class ReportContent:
     manifest: str
     folder: Path | None
     created_at: datetime
+    warnings: Sequence[str]
     group_by: str | None
     statistics: Statistics
     spellings: Sequence[Spelling | None]
     writings: Sequence[Writing | None]
+
+    @property
+    def cautions(self) -> list[str]:
+        """What a reader must know beside the table: the warnings, then what the results say."""
+        found = [*notes(self.reports), *trust_notes(self.statistics)]
+        return [*self.warnings, *(note.text for note in found)]
 
 
 def make_content(
@@ -56,6 +67,7 @@ def make_content(
     folder: Path | None,
     created_at: datetime,
     rules: Rules,
+    warnings: Sequence[str] = (),
     group_by: str | None = None,
 ) -> ReportContent:
     """Find in the results all that is shown of them.
@@ -66,6 +78,7 @@ def make_content(
         folder: As in `ReportContent`.
         created_at: As in `ReportContent`.
         rules: Spelling rules asked for; numbers and compounds are always counted.
+        warnings: As in `ReportContent`.
         group_by: As in `ReportContent`.
     """
     return ReportContent(
@@ -73,6 +86,7 @@ def make_content(
         manifest=manifest,
         folder=folder,
         created_at=created_at,
+        warnings=tuple(warnings),
         group_by=group_by,
         statistics=describe(reports, group_by=group_by),
         spellings=[
@@ -125,6 +139,7 @@ def render(
         content.reports,
         manifest=content.manifest,
         created_at=content.created_at,
+        warnings=content.warnings,
         statistics=content.statistics,
         spellings=content.spellings,
         writings=content.writings,

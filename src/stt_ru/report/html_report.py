@@ -10,11 +10,10 @@ from stt_ru.errors import MissingExtraError
 from stt_ru.insight import insight, row_alignment, slice_groups
 from stt_ru.normalize import normalize
 from stt_ru.report.charts import interval_chart, scatter_chart
-from stt_ru.report.notes import notes
 from stt_ru.report.players import Players
 from stt_ru.report.spelling import TITLES, spelling_lines
 from stt_ru.report.table import COLUMNS, cells, interval, percent
-from stt_ru.report.trust import trust_notes, verdicts
+from stt_ru.report.trust import verdicts
 from stt_ru.report.written import writing_lines
 from stt_ru.statistics import macro_average
 
@@ -111,7 +110,7 @@ def html_report(
         ],
         verdicts=lines,
         warnings=[
-            *(note.text for note in [*notes(reports), *trust_notes(content.statistics)]),
+            *content.cautions,
             *silent,
         ],
         spelling={

@@ -33,6 +33,7 @@ def json_report(
     *,
     manifest: str,
     created_at: datetime,
+    warnings: Sequence[str] = (),
     statistics: Statistics | None = None,
     spellings: Sequence[Spelling | None] | None = None,
     writings: Sequence[Writing | None] | None = None,
@@ -45,6 +46,7 @@ def json_report(
         reports: Models that were evaluated in full, in the order of the table.
         manifest: Its path as the user gave it.
         created_at: With a time zone.
+        warnings: Of the manifest and the request, not of a model.
         statistics: Intervals and comparisons of the reports; None for null in their places.
         spellings: Rates of the reports under the spelling rules; None for null in their places.
         writings: Punctuation and case of the reports; None for null in their places.
@@ -53,6 +55,7 @@ def json_report(
         "schema_version": SCHEMA_VERSION,
         "created_at": created_at.isoformat(timespec="seconds"),
         "manifest": manifest,
+        "warnings": list(warnings),
         "statistics": _statistics_fields(statistics),
     }
     yield _dump(head)[:-1] + ', "models": ['

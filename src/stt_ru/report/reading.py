@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from stt_ru.errors import UsageError
 from stt_ru.manifest.files import describe_os_error
@@ -15,6 +15,9 @@ from stt_ru.report.json_report import SCHEMA_VERSION
 from stt_ru.results import FileResult, ModelReport, Segment, Signature
 from stt_ru.scoring import EditCounts, ErrorCounts, Score
 from stt_ru.variants import Marked, VariantsError, read_reference
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _NUMBER: Final = (int, float)
 
@@ -26,11 +29,13 @@ class StoredReport:
     Attributes:
         manifest: Its path as the user gave it when the report was made.
         created_at: With a time zone; None when the file does not say.
+        warnings: Of the manifest and the request; none in files of before they were stored.
         models: In the order of the table.
     """
 
     manifest: str
     created_at: datetime | None
+    warnings: Sequence[str]
     models: tuple[ModelReport, ...]
 
 
@@ -89,6 +94,7 @@ def parse_report(text: str, *, name: str) -> StoredReport:
     return StoredReport(
         manifest=fields.take("manifest", str, ""),
         created_at=None if created_at is None else _time(created_at, name),
+        warnings=_warnings(fields),
         models=tuple(
             _model(_Fields(model, f"{name}: модель {number}"))
             for number, model in enumerate(models, start=1)
@@ -170,9 +176,6 @@ def _time(text: str, name: str) -> datetime:
 def _model(fields: _Fields) -> ModelReport:
     model = fields.take("model", str)
     fields.place += f" ({shown(model)})"
-    warnings = fields.take("warnings", list, [])
-    if not all(isinstance(warning, str) for warning in warnings):
-        raise UsageError(f"{fields.place}: warnings: нужен список строк")
     error = fields.take("error", str, None)
     results = fields.take("results", list)
     rows = fields.take("files", int, least=0)
@@ -189,9 +192,16 @@ def _model(fields: _Fields) -> ModelReport:
         audio_s=fields.take("audio_seconds", _NUMBER, 0.0, least=0),
         wall_s=fields.take("wall_seconds", _NUMBER, 0.0, least=0),
         error=error,
-        warnings=warnings,
+        warnings=_warnings(fields),
         signature=_signature(fields),
     )
+
+
+def _warnings(fields: _Fields) -> list[str]:
+    warnings: list[str] = fields.take("warnings", list, [])
+    if not all(isinstance(warning, str) for warning in warnings):
+        raise UsageError(f"{fields.place}: warnings: нужен список строк")
+    return warnings
 
 
 def _signature(fields: _Fields) -> Signature | None:

@@ -12,7 +12,7 @@ from stt_ru.insight import insight, slice_groups, worst
 from stt_ru.report.rows import ROW_COLUMNS, extra_names, row_values
 from stt_ru.report.spelling import TITLES, spelling_lines
 from stt_ru.report.table import COLUMNS, cells, interval, percent
-from stt_ru.report.trust import trust_notes, verdicts
+from stt_ru.report.trust import verdicts
 from stt_ru.report.written import writing_lines
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def markdown_report(content: ReportContent) -> Iterator[str]:
         if spelling is not None:
             lines += spelling_lines(report, spelling, name_model=len(content.reports) > 1)
     lines += writing_lines(content.reports, content.writings)
-    lines += [note.text for note in trust_notes(content.statistics)]
+    lines += content.cautions
     yield "".join(f"- {_md(line)}\n" for line in lines) + "\n" * bool(lines)
     found = [(r, s) for r, s in zip(content.reports, content.spellings, strict=True) if s]
     if found:

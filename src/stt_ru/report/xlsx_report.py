@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from stt_ru.errors import MissingExtraError, ReportError
 from stt_ru.insight import insight, slice_groups
-from stt_ru.report.notes import notes
 from stt_ru.report.rows import extra_names, row_values
 from stt_ru.report.spelling import TITLES, spelling_lines
-from stt_ru.report.trust import trust_notes, verdicts
+from stt_ru.report.trust import verdicts
 from stt_ru.report.written import writing_lines
 from stt_ru.statistics import macro_average
 from stt_ru.writing import MARKS
@@ -216,7 +215,7 @@ def _lines(content: ReportContent) -> list[str]:
         if spelling is not None:
             lines += spelling_lines(report, spelling, name_model=len(reports) > 1)
     lines += writing_lines(reports, content.writings)
-    return lines + [note.text for note in [*notes(reports), *trust_notes(content.statistics)]]
+    return lines + content.cautions
 
 
 _COMPARISONS: Final = (

@@ -20,7 +20,7 @@ from stt_ru.manifest.messages import listed, shown
 from stt_ru.manifest.rows import Faults, UnreadMarks, text_fault
 from stt_ru.manifest.sample import Sample
 from stt_ru.normalize import NORMALIZER, normalize
-from stt_ru.report.reading import parse_report
+from stt_ru.report.reading import StoredReport, parse_report
 from stt_ru.results import FileResult, ModelReport, Signature, references_digest
 from stt_ru.scoring import EDIT_SPLIT
 from stt_ru.stored.columns import ColumnNames, Table, read_csv, read_jsonl
@@ -91,6 +91,9 @@ def score_files(
     notices = [notice for file in files for notice in file.notices]
     places: list[_Place] = []
     if all(file.holds_both(columns) for file in files):
+        if manifest is None:
+            stored = [file.report for file in files if file.report is not None]
+            notices += [warning for report in stored for warning in report.warnings]
         reports = [report for file in files for report in file.systems(columns, notices, places)]
         reports = _with_own_labels(reports)
         read_so = [report.label for report in reports if _has_variants(report)]
@@ -137,6 +140,7 @@ class _File:
     format: str
     text: str
     table: Table | None
+    report: StoredReport | None
     notices: Sequence[str]
 
     def holds_both(self, columns: ColumnNames) -> bool:
@@ -148,7 +152,8 @@ class _File:
         self, columns: ColumnNames, notices: list[str], places: list[_Place]
     ) -> list[ModelReport]:
         if self.format == "report":
-            models = parse_report(self.text, name=self.path).models
+            assert self.report is not None
+            models = self.report.models
             if not models:
                 raise UsageError(f"{self.path}: в отчёте нет ни одной модели")
             places += [
@@ -203,7 +208,8 @@ def _open(path: str, file_format: str | None, columns: ColumnNames) -> _File:
         table = read_jsonl(text, path)
     elif file_format == "csv":
         table = read_csv(text, path, wanted)
-    return _File(path, file_format, text, table, [notice] if notice else [])
+    report = parse_report(text, name=path) if file_format == "report" else None
+    return _File(path, file_format, text, table, report, [notice] if notice else [])
 
 
 def _places(references: TextFile) -> list[_Place]:
