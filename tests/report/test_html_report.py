@@ -278,6 +278,14 @@ def test_every_report_for_people_says_what_the_terminal_says(tmp_path: Path, nam
         assert [line in plain for line in said] == [True] * 3
 
 
+def test_channels_of_a_recording_are_told_apart_in_markdown(tmp_path: Path) -> None:
+    rows = [row("a.wav", "да", "нет", channel=0), row("a.wav", "да", "ну", channel=1)]
+    text = written(content(model(*rows, row("b.wav", "да", "не"))), tmp_path / "r.md")
+    assert "| Запись | Канал | Ошибок | WER, % | Эталон | Текст модели |\n" in text
+    for start in ("| a.wav | 0 | 1 |", "| a.wav | 1 | 1 |", "| b.wav |  | 1 |"):
+        assert start in text
+
+
 def test_markdown_and_csv(tmp_path: Path) -> None:
     text = written(content(*TWO), tmp_path / "r.md")
     assert "| m | 60.0 |" in text

@@ -91,10 +91,11 @@ def _model(report: ModelReport, group_by: str | None) -> Iterator[str]:
             )
     if rows := worst(report, MOST_LINES):
         yield _table(
-            ("Запись", "Ошибок", "WER, %", "Эталон", "Текст модели"),
+            ("Запись", "Канал", "Ошибок", "WER, %", "Эталон", "Текст модели"),
             [
                 (
                     row.audio,
+                    "" if row.channel is None else str(row.channel),
                     str(row.score.words.errors if row.score else ""),
                     percent(row.wer),
                     row.compared_text,
