@@ -82,6 +82,35 @@ def test_a_report_becomes_a_page(place: Place) -> None:
     assert "data:audio" in (place.folder / "page.html").read_text(encoding="utf-8")
 
 
+def test_a_report_finds_its_recordings_from_another_folder(place: Place) -> None:
+    (place.folder / "sub").mkdir()
+    (place.folder / "elsewhere").mkdir()
+    for name in ("a.wav", "b.wav", "eval.csv"):
+        (place.folder / name).rename(place.folder / "sub" / name)
+    place.run("evaluate", "sub/eval.csv", "-m", "fakes.py:good", "-o", "report.json")
+
+    def page(report: str, *options: str) -> tuple[str, str]:
+        away = Place(place.folder / "elsewhere")
+        said = away.run("report", report, "-o", "page.html", *options).stderr
+        return (away.folder / "page.html").read_text(encoding="utf-8"), said
+
+    text, said = page("../report.json")  # the manifest's path is of the report's folder
+    assert ('"src":"../sub/a.wav"' in text, said) == (True, "Отчёт: page.html\n")
+    (place.folder / "report.json").rename(place.folder / "sub" / "report.json")
+    text, said = page("../sub/report.json")  # beside the report
+    assert ('"src":"../sub/a.wav"' in text, said) == (True, "Отчёт: page.html\n")
+    (place.folder / "sub" / "report.json").rename(place.folder / "elsewhere" / "report.json")
+    text, said = page("report.json")
+    assert '"src":"' not in text
+    assert "записей не найдено: 2 из 2" in said
+    assert "--audio-dir" in said
+    text, said = page("report.json", "--audio-dir", "../sub")
+    assert ('"src":"../sub/a.wav"' in text, said) == (True, "Отчёт: page.html\n")
+    for wrong in ("нет", "report.json"):
+        arguments = ("report", "elsewhere/report.json", "-o", "x.html", "--audio-dir", wrong)
+        assert "такого каталога нет" in place.run(*arguments, code=2).stderr
+
+
 def test_warnings_of_the_manifest_go_with_the_report(place: Place) -> None:
     with (place.folder / "eval.csv").open("a", encoding="utf-8") as manifest:
         manifest.write("b.wav;Да\n")

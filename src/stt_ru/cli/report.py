@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from stt_ru.cli.options import REPORT, EmbedAudio, GlossaryFile, GroupBy, argument, option
 from stt_ru.cli.outcome import AskedRules, check_output, print_warning, recordings_folder
 from stt_ru.cli.streams import print_message
+from stt_ru.errors import UsageError
+
+if TYPE_CHECKING:
+    from stt_ru.report.reading import StoredReport
 
 
 def report(
@@ -29,7 +33,7 @@ def report(
             "--audio-dir",
             metavar="КАТАЛОГ",
             panel=REPORT,
-            help="Где лежат записи (по умолчанию там, где был манифест).",
+            help="Где лежат записи (по умолчанию там, где был манифест, или рядом с отчётом).",
         ),
     ] = None,
     embed_audio: EmbedAudio = False,
@@ -43,6 +47,8 @@ def report(
     from stt_ru.report.reading import read_report
 
     check_output(output, [stored])
+    if audio_dir is not None and not audio_dir.is_dir():
+        raise UsageError(f"--audio-dir {audio_dir}: такого каталога нет")
     found = read_report(stored)
     from datetime import datetime
 
@@ -51,13 +57,10 @@ def report(
 
     for warning in found.warnings:
         print_warning(warning)
-    folder = audio_dir
-    if folder is None:
-        folder = recordings_folder(Path(found.manifest))
     content = make_content(
         found.models,
         manifest=found.manifest,
-        folder=folder,
+        folder=_recordings_of(found, stored) if audio_dir is None else audio_dir,
         created_at=found.created_at or datetime.now().astimezone(),
         rules=AskedRules(glossary=glossary).rules,
         warnings=found.warnings,
@@ -65,3 +68,25 @@ def report(
     )
     write_report(output, render(content, output, embed_audio=embed_audio, warn=print_warning))
     print_message(f"Отчёт: {output}")
+
+
+def _recordings_of(found: StoredReport, path: Path) -> Path:
+    """The folder with most of the recordings: where the manifest was, or beside the report.
+
+    The manifest's path is of the folder that the report was made in, and the user may stand in
+    another.
+    """
+    from stt_ru.manifest.recordings import Recordings
+
+    names = {result.audio for model in found.models for result in model.results}
+    folders = [
+        recordings_folder(Path(found.manifest)),
+        recordings_folder(path.parent / found.manifest),
+        path.parent,
+    ]
+
+    def count(folder: Path) -> int:
+        recordings = Recordings(str(folder))
+        return sum(recordings.find(name) is not None for name in names)
+
+    return max(folders, key=count)  # the first of equals
