@@ -187,6 +187,31 @@ def test_a_body_that_is_no_utf8_is_refused(texts: Running, session: str, body: b
     assert "не в UTF-8" in answer.json["error"]
 
 
+JSON = '{"text": "да"}'
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["application/json", "Application/JSON; charset=utf-8", "text/json", "application/x+json"],
+)
+def test_a_body_that_is_said_to_be_json_is_refused(texts: Running, session: str, kind: str) -> None:
+    target = f"/hypo?instance_id=0&{session}"
+    answer = texts.ask("PUT", target, JSON, {"Content-Type": kind})
+
+    assert answer.status == 400
+    assert "нужны сами слова" in answer.json["error"]
+    assert texts.get(f"/result?instance_id=0&{session}")["prediction"] == ""
+
+
+@pytest.mark.parametrize("headers", [{}, {"Content-Type": "text/plain"}, {"Content-Type": "json5"}])
+def test_a_body_that_only_looks_like_json_is_words(
+    texts: Running, session: str, headers: dict[str, str]
+) -> None:
+    answer = texts.ask("PUT", f"/hypo?instance_id=0&{session}", JSON, headers)
+
+    assert answer.json["prediction_length"] == 2
+
+
 def test_a_client_that_vanishes_with_half_a_body_changes_nothing(
     texts: Running, session: str
 ) -> None:

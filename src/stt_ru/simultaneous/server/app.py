@@ -229,8 +229,14 @@ async def body_text(request: Request, timeout_s: float) -> str:
     Raises:
         BodyTooLargeError: If it is longer than `MAX_BODY_BYTES`, said before it is all received.
         BodyLateError: If it does not arrive in time.
-        BadRequestError: If it is not UTF-8.
+        BadRequestError: If it is not UTF-8, or is said to be JSON: its braces would be words.
     """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind.endswith("json"):
+        raise BadRequestError(
+            f"тело – {kind}, а нужны сами слова: текст в UTF-8 через пробел, с Content-Type: "
+            "text/plain или без него"
+        )
     announced = request.headers.get("content-length", "")
     if announced.isdecimal() and (len(announced) > 18 or int(announced) > MAX_BODY_BYTES):
         raise _too_large()
