@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -386,6 +387,35 @@ def test_a_recogniser_that_misbehaves_fails_its_row_alone(answer: object, messag
     (result,) = evaluate(lying(answer), [Sample("a.wav", "да")]).results
     assert result.error is not None
     assert message in result.error
+
+
+@pytest.mark.parametrize(
+    ("samples", "message"),
+    [
+        ("eval.csv", "нужен список Sample, а не str; манифест читает load_manifest"),
+        (Path("eval.csv"), "нужен список Sample, а не PosixPath"),
+        (Sample("a.wav", "да"), "нужен список Sample, а не Sample"),
+        (FakeRecognizer({}), "нужен список Sample, а не FakeRecognizer"),
+        (None, "нужен список Sample, а не NoneType"),
+        ([Sample("a.wav", "да"), ("b.wav", "нет")], r"нужны Sample, а не \('b.wav', 'нет'\)"),
+    ],
+)
+def test_samples_that_are_none_are_one_sentence(samples: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        evaluate(FakeRecognizer({}), samples)
+    with pytest.raises(UsageError, match=message):
+        next(evaluate_models([], samples))
+
+
+def test_arguments_in_the_other_order_are_one_sentence() -> None:
+    samples: Any = [Sample("a.wav", "да")]
+    with pytest.raises(UsageError, match="list – не распознаватель: нужен объект с name"):
+        evaluate(samples, FakeRecognizer({}))  # type: ignore[arg-type]
+
+
+def test_samples_may_come_one_after_another() -> None:
+    report = evaluate(lying(Transcript.from_text("да")), iter([Sample("a.wav", "да")]))  # type: ignore[arg-type]
+    assert report.wer == 0
 
 
 def test_numbers_of_numpy_are_numbers() -> None:

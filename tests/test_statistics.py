@@ -239,7 +239,7 @@ def test_words_that_anything_stands_for_are_in_no_segment() -> None:
 
 
 def test_different_rows_are_refused() -> None:
-    with pytest.raises(ValueError, match="different rows"):
+    with pytest.raises(UsageError, match=r"отчёты . и . не сравнить построчно"):
         compare(texts(("да", "да")), texts(("нет", "да")))
 
 

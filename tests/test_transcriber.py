@@ -89,6 +89,17 @@ def test_samples_that_are_no_sound_are_refused(make: MakeTranscriber) -> None:
         make("gigaam-v3-ctc").transcribe_waveform(np.zeros(0, np.float32))
 
 
+def test_samples_and_paths_are_not_mixed_up(make: MakeTranscriber) -> None:
+    transcriber = make("gigaam-v3-ctc")
+    for rate in (None, "16000"):
+        with pytest.raises(AudioError, match=f"дискретизации {rate!r}, а нужно число герц"):
+            transcriber.transcribe_waveform(speak([1]), rate)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="нужен путь записи, а не ndarray; отсчёты в памяти"):
+        transcriber.transcribe(speak([1]))  # type: ignore[arg-type]
+    of_numpy: Any = np.float32(16_000)
+    assert transcriber.transcribe_waveform(speak([1]), of_numpy).text == "1"
+
+
 def test_equal_channels_are_one_track_and_recognised_once(
     make: MakeTranscriber, model: ToneModel, tmp_path: Path
 ) -> None:

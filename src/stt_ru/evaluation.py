@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
@@ -22,7 +23,7 @@ from stt_ru.transcriber import Recognizer, Transcript
 from stt_ru.variants import VARIANTS, Marked, VariantsError, read_reference
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 __all__ = [
@@ -133,10 +134,13 @@ def evaluate_models(
 
     Yields:
         A report a model, as soon as it is complete; one that did not load has its ``error`` set.
+
+    Raises:
+        UsageError: If the samples are none, as the path of a manifest.
     """
     listener = progress or SilentListener()
     # A recogniser may change the current folder.
-    samples = [replace(sample, path=sample.path.absolute()) for sample in samples]
+    samples = [replace(sample, path=sample.path.absolute()) for sample in checked_samples(samples)]
     for source in sources:
         listener.loading(source.label)
         try:
@@ -182,12 +186,12 @@ def evaluate(
         A report with a result a sample, in their order.
 
     Raises:
-        UsageError: If the recogniser or ``concurrency`` is not what it should be, or the marks of
-            a text cannot be read.
+        UsageError: If the recogniser, the samples or ``concurrency`` is not what it should be, or
+            the marks of a text cannot be read.
     """
     listener = progress or SilentListener()
-    samples = list(samples)
     check_recognizer(recognizer)
+    samples = checked_samples(samples)
     if concurrency is not None and not _is_count(concurrency):
         raise UsageError(f"concurrency = {concurrency!r}: нужно целое число не меньше 1")
     label = label or str(getattr(recognizer, "label", recognizer.name))
@@ -298,6 +302,23 @@ def check_recognizer(recognizer: object) -> None:
         raise UsageError(f"{kind}.warnings: нужен список строк, а не {warnings!r}")
     if strange := [warning for warning in warnings if not isinstance(warning, str)]:
         raise UsageError(f"{kind}.warnings: нужны строки, а не {strange[0]!r}")
+
+
+def checked_samples(samples: object) -> list[Sample]:
+    """The samples as a list.
+
+    Raises:
+        UsageError: If they are something else, as the path of a manifest or one sample alone.
+    """
+    if isinstance(samples, (str, os.PathLike, Sample)) or not isinstance(samples, Iterable):
+        raise UsageError(
+            f"samples: нужен список Sample, а не {type(samples).__name__}; манифест читает "
+            "load_manifest(путь)"
+        )
+    found = list(samples)
+    if strange := [sample for sample in found if not isinstance(sample, Sample)]:
+        raise UsageError(f"samples: нужны Sample, а не {strange[0]!r}")
+    return found
 
 
 def _references(samples: Sequence[Sample], *, variants: bool) -> list[str | Marked]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from stt_ru.alignment import align
+from stt_ru.errors import UsageError
 from stt_ru.grouping import block_keys
 from stt_ru.lattice import align_texts
 from stt_ru.normalize import normalize
@@ -154,10 +155,13 @@ def compare(a: ModelReport, b: ModelReport, *, group_by: str | None = None) -> C
         group_by: As in `uncertainty`.
 
     Raises:
-        ValueError: If the reports have different rows.
+        UsageError: If the reports have different rows.
     """
     if [_question(row) for row in a.results] != [_question(row) for row in b.results]:
-        raise ValueError("reports of different rows cannot be compared")
+        raise UsageError(
+            f"отчёты {a.label} и {b.label} не сравнить построчно: записи или эталоны в них "
+            "различаются или стоят в другом порядке"
+        )
     pairs = [
         (one, two)
         for one, two in zip(a.results, b.results, strict=True)

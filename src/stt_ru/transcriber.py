@@ -287,7 +287,13 @@ class Transcriber:
             AudioError: If the file cannot be read.
             MissingExtraError: If reading it takes a package that is not installed.
             TranscriptionError: If it cannot be recognised, e.g. it is too long without a VAD.
+            UsageError: If that is no path.
         """
+        if not isinstance(path, (str, os.PathLike)):
+            raise UsageError(
+                f"transcribe: нужен путь записи, а не {type(path).__name__}; отсчёты в памяти "
+                "распознаёт transcribe_waveform(samples, sampling_rate)"
+            )
         clock = _Stopwatch()
         with open_audio(path, sample_rate=SAMPLE_RATE, mono=not self._split_channels) as reader:
             rows = reader.channels if self._split_channels else 1
@@ -333,7 +339,7 @@ class Transcriber:
             sampling_rate: Hz.
 
         Raises:
-            AudioError: If they are no such samples.
+            AudioError: If they are no such samples, or the rate is none.
             TranscriptionError: If they cannot be recognised, e.g. are too long without a VAD.
         """
         clock = _Stopwatch()

@@ -122,6 +122,13 @@ def test_kill_at_any_moment_leaves_the_old_report_whole(tmp_path: Path) -> None:
     assert target.read_text() == "старый"
 
 
+def test_a_path_may_be_a_text(tmp_path: Path) -> None:
+    write_report(str(tmp_path / "r.json"), ["{}"])
+    assert (tmp_path / "r.json").read_text() == "{}"
+    with pytest.raises(ReportError, match="не записан"):
+        write_report(str(tmp_path / "нет" / "r.json"), ["{}"])
+
+
 def test_a_name_that_is_no_unicode_is_kept_as_an_escape(tmp_path: Path) -> None:
     target = tmp_path / "report.json"
     write_report(target, ['"\udc80"'])

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import pytest
+
+from stt_ru.errors import UsageError
 from stt_ru.report.table import format_table
 from stt_ru.results import FileResult, ModelReport
 from stt_ru.scoring import score_texts
@@ -26,6 +29,14 @@ def test_the_table_is_that_of_the_design() -> None:
         "gigaam-v3-e2e-rnnt     0.0     0.0     49.8x        2       0\n"
         "gigaam-v3-rnnt         0.0     0.0     52.4x        2       0"
     )
+
+
+def test_arguments_that_do_not_fit_are_one_sentence() -> None:
+    one = report("m", ("да", "да"))
+    with pytest.raises(UsageError, match="нужен список отчётов, а не один ModelReport"):
+        format_table(one)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="интервалов 1, а отчётов 2: нужен один на каждый"):
+        format_table([one, one], uncertainties=[None])
 
 
 def test_an_interval_that_was_drawn_stands_at_the_end() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -82,7 +83,8 @@ def waveform_of(
         sample_rate: The rate asked for, Hz.
 
     Raises:
-        AudioError: If they are no sound: none, not finite, integers, of several channels.
+        AudioError: If they are no sound: none, not finite, integers, of several channels; or the
+            rate is none.
     """
     kind = np.asarray(samples)
     if kind.ndim != 1 or not np.issubdtype(kind.dtype, np.floating):
@@ -91,6 +93,8 @@ def waveform_of(
         )
     if not len(kind):
         raise AudioError("в массиве нет ни одного отсчёта звука")
+    if not isinstance(sampling_rate, Real):
+        raise AudioError(f"частота дискретизации {sampling_rate!r}, а нужно число герц")
     if not MIN_SAMPLE_RATE <= sampling_rate <= MAX_SAMPLE_RATE:
         raise AudioError(
             f"частота дискретизации {sampling_rate} Гц, а бывает от {MIN_SAMPLE_RATE} до "

@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stt_ru.errors import ReportError, UsageError, system_reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
 
 def check_target(
@@ -72,7 +72,7 @@ def check_folder(folder: Path, option: str) -> None:
         raise UsageError(f"{option} {folder}: сюда не записать: {reason(error)}") from error
 
 
-def write_report(target: Path, pieces: Iterable[str] | Iterable[bytes]) -> None:
+def write_report(target: str | Path, pieces: Iterable[str] | Iterable[bytes]) -> None:
     """Write a file so that a crash at any moment leaves the old one or the new one, never a part.
 
     Args:
@@ -82,7 +82,7 @@ def write_report(target: Path, pieces: Iterable[str] | Iterable[bytes]) -> None:
     Raises:
         ReportError: If it cannot be written; the old file is as it was.
     """
-    place = _real(target)
+    place = _real(Path(target))
     temporary = _temporary(place)
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from stt_ru.errors import UsageError
 
+if TYPE_CHECKING:
     from stt_ru.results import ModelReport
     from stt_ru.statistics import Interval, Uncertainty
 
@@ -33,7 +34,17 @@ def format_table(
         reports: The models.
         uncertainties: Their intervals, one a report, of `stt_ru.statistics.uncertainty`: the column
             «95 %»; None for a table without it, since they are drawn from thousands of resamples.
+
+    Raises:
+        UsageError: If it is one report and no list, or the intervals are more or fewer.
     """
+    if not isinstance(reports, Sequence):
+        raise UsageError(f"reports: нужен список отчётов, а не один {type(reports).__name__}")
+    if uncertainties is not None and len(uncertainties) != len(reports):
+        raise UsageError(
+            f"uncertainties: интервалов {len(uncertainties)}, а отчётов {len(reports)}: нужен один "
+            "на каждый отчёт"
+        )
     shown = len(COLUMNS) if uncertainties is not None else len(COLUMNS) - 1
     given = uncertainties if uncertainties is not None else [None] * len(reports)
     lines = [COLUMNS[:shown], *(cells(*pair)[:shown] for pair in zip(reports, given, strict=True))]

@@ -17,7 +17,7 @@ import numpy as np
 from stt_ru.audio import SAMPLE_RATE, load_audio
 from stt_ru.background import call_in_background, map_in_background
 from stt_ru.errors import AudioError, StreamingError, SttRuError, sentence_of
-from stt_ru.evaluation import Progress, SilentListener
+from stt_ru.evaluation import Progress, SilentListener, checked_samples
 from stt_ru.normalize import NORMALIZER, normalize
 from stt_ru.results import FileResult, Signature, references_digest
 from stt_ru.scoring import EDIT_SPLIT, EditCounts, score_texts
@@ -92,10 +92,13 @@ def evaluate_streams(
     Yields:
         A report a model and level, as soon as it is complete; one that did not load has its
         ``error`` set.
+
+    Raises:
+        UsageError: If the samples are none, as the path of a manifest.
     """
     listener = progress or SilentListener()
     # A model of the user's own may change the current folder.
-    samples = [replace(sample, path=sample.path.absolute()) for sample in samples]
+    samples = [replace(sample, path=sample.path.absolute()) for sample in checked_samples(samples)]
     for source in sources:
         listener.loading(source.label)
         try:
