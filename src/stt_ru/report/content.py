@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from stt_ru.equivalence import Rules
 from stt_ru.report.notes import notes
 from stt_ru.report.spelling import always, spelling_of
 from stt_ru.report.trust import trust_notes
@@ -14,9 +16,7 @@ from stt_ru.writing import writing
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
-    from pathlib import Path
 
-    from stt_ru.equivalence import Rules
     from stt_ru.report.spelling import Spelling
     from stt_ru.results import ModelReport
     from stt_ru.statistics import Statistics
@@ -64,9 +64,9 @@ def make_content(
     reports: Sequence[ModelReport],
     *,
     manifest: str,
-    folder: Path | None,
     created_at: datetime,
-    rules: Rules,
+    folder: Path | None = None,
+    rules: Rules = Rules(),  # noqa: B008 - frozen
     warnings: Sequence[str] = (),
     group_by: str | None = None,
 ) -> ReportContent:
@@ -75,8 +75,8 @@ def make_content(
     Args:
         reports: The models.
         manifest: As in `ReportContent`.
-        folder: As in `ReportContent`.
         created_at: As in `ReportContent`.
+        folder: As in `ReportContent`.
         rules: Spelling rules asked for; numbers and compounds are always counted.
         warnings: As in `ReportContent`.
         group_by: As in `ReportContent`.
@@ -99,7 +99,7 @@ def make_content(
 
 def render(
     content: ReportContent,
-    target: Path,
+    target: str | Path,
     *,
     embed_audio: bool = False,
     warn: Callable[[str], None] | None = None,
@@ -116,6 +116,7 @@ def render(
         MissingExtraError: If a package that the file takes is not installed.
         ReportError: If a table is too long for Excel.
     """
+    target = Path(target)
     suffix = target.suffix.lower()
     if suffix == ".html":
         from stt_ru.report.html_report import html_report
