@@ -200,6 +200,7 @@ def test_an_interruption_keeps_the_models_that_are_complete(
     assert "Traceback" not in stderr
     assert stdout.startswith(TABLE)
     assert "slow" not in stdout
+    assert "\nПрервано: в таблице то, что оценено целиком, строк: 1\n" in stderr
     assert len(report_of(place)["models"]) == 1
 
 
@@ -209,6 +210,7 @@ def test_an_interruption_of_the_first_model_leaves_the_old_report(place: Place) 
         place, ["-m", "fakes.py:slow", "-o", "report.json"], [signal.SIGINT]
     )
     assert (stdout, returncode) == ("", 130), stderr
+    assert stderr.endswith("\nПрервано: целиком не оценена ни одна модель\n")
     assert place.report.read_text() == "старый"
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from stt_ru.cli.interrupts import Interrupted
+from stt_ru.cli.streams import print_message
 from stt_ru.errors import UsageError
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def forbid_network() -> None:
 def run_models(
     evaluate: Callable[[ProgressListener], Iterable[Report]], *, quiet: bool
 ) -> tuple[list[Report], Interrupted | None]:
-    """Take the reports one after another, as far as the user lets it.
+    """Take the reports one after another, as far as the user lets it; where it ends is said.
 
     Stdout is the table's: what a recogniser of the user's prints goes where messages go. Relative
     paths are of the folder the user stands in, which a recogniser may leave.
@@ -115,5 +116,7 @@ def run_models(
                 reports.append(report)
                 os.chdir(here)
     except Interrupted as interruption:
+        left = f"в таблице то, что оценено целиком, строк: {len(reports)}"
+        print_message(f"Прервано: {left if reports else 'целиком не оценена ни одна модель'}")
         return reports, interruption
     return reports, None
