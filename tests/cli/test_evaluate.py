@@ -113,6 +113,8 @@ def test_a_repeated_model_counts_once(place: Place) -> None:
         pytest.param(["eval.csv", "--vad-dir", ".", "--no-vad"], "вместе не имеют", id="two vads"),
         pytest.param(["eval.csv", "-o", "нет/report.json"], "нет каталога", id="report folder"),
         pytest.param(["eval.csv", "-o", "report.txt"], "кончаться на .json", id="report suffix"),
+        pytest.param(["eval.csv", "--embed-audio"], "укажите -o ФАЙЛ.html", id="no page"),
+        pytest.param(["eval.csv", "--embed-audio", "-o", "r.xlsx"], "внутрь страницы", id="a book"),
         pytest.param(["eval.csv", "--нет"], "нет параметра --нет", id="option"),
         pytest.param(["eval.csv", "--modle", "x"], "похожие: --mod", id="option typo"),
         pytest.param(["eval.csv", "-m"], "параметр -m: нужно значение", id="no value"),

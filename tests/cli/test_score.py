@@ -75,6 +75,8 @@ def test_a_report_becomes_a_page(place: Place) -> None:
     assert '"src":"a.wav"' in page
     assert "fakes.py:good" in page
     assert "кончаться на" in place.run("report", "report.json", "-o", "page.pdf", code=2).stderr
+    done = place.run("report", "report.json", "-o", "page.md", "--embed-audio", code=2)
+    assert "--embed-audio кладёт записи внутрь страницы" in done.stderr
     (place.folder / "a.wav").unlink()
     done = place.run("report", "report.json", "-o", "page.html", "--embed-audio")
     assert "Внимание: записей не найдено: 1 из 2 («a.wav»)" in done.stderr

@@ -164,7 +164,7 @@ def evaluate(
         manifest, allow_empty=allow_empty, variants=variants, warn=notices.append
     )
     requests = parse_models(model or [DEFAULT_MODEL], model_dir)
-    check_output(output, [manifest])
+    check_output(output, [manifest], embed_audio=embed_audio)
     rules = AskedRules(numbers == "match", fillers, glossary)
     rules.check()
     if group_by is not None:

@@ -79,6 +79,7 @@ def check_output(
     *,
     suffixes: tuple[str, ...] = SUFFIXES,
     what: str = "отчёт",
+    embed_audio: bool = False,
 ) -> None:
     """Refuse a report that cannot be written or would replace what it is made from.
 
@@ -87,12 +88,15 @@ def check_output(
         inputs: What it is made from.
         suffixes: The kinds of files that the command writes.
         what: What the user calls it.
+        embed_audio: Whether recordings are to be put into it, which only a page can hold.
 
     Raises:
         UsageError: Saying why.
     """
     from stt_ru.report.files import check_target
 
+    if embed_audio and (output is None or output.suffix.lower() != ".html"):
+        raise UsageError("--embed-audio кладёт записи внутрь страницы: укажите -o ФАЙЛ.html")
     if output is None:
         return
     check_target(output, suffixes=suffixes, what=what)

@@ -46,7 +46,7 @@ def report(
     """
     from stt_ru.report.reading import read_report
 
-    check_output(output, [stored])
+    check_output(output, [stored], embed_audio=embed_audio)
     if audio_dir is not None and not audio_dir.is_dir():
         raise UsageError(f"--audio-dir {audio_dir}: такого каталога нет")
     found = read_report(stored)
