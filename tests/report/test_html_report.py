@@ -294,8 +294,8 @@ def test_markdown_and_csv(tmp_path: Path) -> None:
     assert written(content(model(row("a|b", "*", "_x_"))), tmp_path / "r.md").count("\\|")
     lines = written(content(*TWO), tmp_path / "r.csv").splitlines()
     assert lines[0].startswith("\ufeffmodel,audio,channel,reference")
-    assert lines[1].startswith("m,a.wav,,Мама мыла раму,мама мыло раму,3,1,0,0,0.333")
-    assert lines[4] == "n,a.wav,,Мама мыла раму,,,,,,,,,,файл пуст,"
+    assert lines[1].startswith("m,a.wav,,Мама мыла раму,мама мыло раму,3,1,0,0,14,1,0.333")
+    assert lines[4] == "n,a.wav,,Мама мыла раму,,,,,,,,,,,,файл пуст,"
     formula = written(content(model(row("a", "=1+1", "да"))), tmp_path / "r.csv")
     assert "'=1+1" in formula
 

@@ -69,6 +69,9 @@ def test_a_pandas_table_has_a_row_a_result() -> None:
     assert list(frame["audio"]) == ["папка/a.wav", "b.wav", "c.wav"]
     assert frame["words"].isna().tolist() == [False, True, False]
     assert frame["insertions"].sum() == 1
+    scored = frame.dropna(subset=["cer"])
+    assert (scored["char_errors"] / scored["chars"]).tolist() == scored["cer"].tolist()
+    assert str(frame["chars"].dtype) == "Int64"
     assert frame["call"].tolist()[0] == "7"
     clash = FileResult(audio="a", reference="да", error="нет", extra={"words": 9})
     frame = ModelReport(model="m", label="m", rows=1, results=[clash]).to_pandas()

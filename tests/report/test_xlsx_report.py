@@ -57,7 +57,9 @@ def test_every_question_has_its_sheet(tmp_path: Path) -> None:
     rows = table(workbook, "Записи")
     assert [one["запись"] for one in rows] == ["a.wav", "b.wav", "b.wav", "a.wav"]
     assert (rows[0]["WER"], rows[0]["длительность, с"], rows[0]["кто"]) == (1 / 3, 2.0, "А")
+    assert (rows[0]["символов"], rows[0]["ошибок в символах"], rows[0]["CER"]) == (14, 1, 1 / 14)
     assert rows[3]["почему нет"] == "файл пуст"
+    assert rows[3]["символов"] is None
 
 
 def test_the_branch_that_was_said_has_a_column_where_there_are_variants(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def to_pandas(report: ModelReport) -> DataFrame:
         row |= {f"extra.{k}" if k in row else k: value for k, value in result.extra.items()}
         rows.append(row)
     frame = pd.DataFrame(rows)
-    whole = ("channel", "words", "substitutions", "deletions", "insertions")
+    whole = ("channel", "words", "substitutions", "deletions", "insertions", "chars", "char_errors")
     return frame.astype({name: "Int64" for name in whole if name in frame})
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 ROW_COLUMNS: Final = (
     "audio", "channel", "reference", "hypothesis", "words", "substitutions", "deletions",
-    "insertions", "wer", "cer", "duration", "seconds", "error",
+    "insertions", "chars", "char_errors", "wer", "cer", "duration", "seconds", "error",
 )  # fmt: skip
 """What every table of recordings has, in this order."""
 
@@ -31,6 +31,8 @@ _VALUES: Final[Mapping[str, Callable[[FileResult], object]]] = {
     "substitutions": _of_words(lambda words: words.substitutions),
     "deletions": _of_words(lambda words: words.deletions),
     "insertions": _of_words(lambda words: words.insertions),
+    "chars": lambda row: row.score.chars.length if row.score else None,
+    "char_errors": lambda row: row.score.chars.errors if row.score else None,
     "wer": lambda row: row.wer,
     "cer": lambda row: row.cer,
     "duration": lambda row: row.duration,

@@ -340,6 +340,8 @@ _ROWS: Final = {
     "substitutions": _plain("замен"),
     "deletions": _plain("пропусков"),
     "insertions": _plain("вставок"),
+    "chars": _plain("символов"),
+    "char_errors": _plain("ошибок в символах"),
     "wer": _rate("WER"),
     "cer": _rate("CER"),
     "duration": _plain("длительность, с"),
