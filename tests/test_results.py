@@ -44,6 +44,14 @@ def test_a_report_sums_only_what_was_recognised() -> None:
     assert report.cer == 2 / 4
 
 
+def test_a_report_that_is_printed_is_no_pages_of_texts() -> None:
+    rows = [row("очень длинный текст " * 100, "да")] * 100
+    report = ModelReport(model="m", label="m", rows=100, results=rows)
+    assert "rows=100" in repr(report)
+    assert len(repr(report)) < 300
+    assert report != ModelReport(model="m", label="m", rows=100)  # only shown without them
+
+
 def test_a_model_that_did_not_load_failed_on_every_row() -> None:
     report = ModelReport(model="m", label="m", rows=5, error="нет каталога")
     assert (report.failed, report.files, report.wer, report.cer, report.speed) == (

@@ -199,7 +199,7 @@ class ModelReport:
     model: str
     label: str
     rows: int
-    results: Sequence[FileResult] = ()
+    results: Sequence[FileResult] = field(default=(), repr=False)  # pages of texts
     audio_s: float = 0.0
     wall_s: float = 0.0
     error: str | None = None
