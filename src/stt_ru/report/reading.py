@@ -72,6 +72,11 @@ def parse_report(text: str, *, name: str) -> StoredReport:
     except RecursionError as error:
         raise UsageError(f"{name}: это не отчёт stt-ru: слишком глубокая вложенность") from error
     except json.JSONDecodeError as error:
+        if _is_json_lines(text):
+            raise UsageError(
+                f"{name}: это не отчёт stt-ru, а JSON Lines; отчёт из текстов делает stt-ru score "
+                "ФАЙЛ -o ОТЧЁТ.json"
+            ) from error
         raise UsageError(
             f"{name}:{error.lineno}: отчёт повреждён, это не JSON "
             f"(символ {error.colno}); сделайте отчёт заново или возьмите целую копию"
@@ -100,6 +105,15 @@ def parse_report(text: str, *, name: str) -> StoredReport:
             for number, model in enumerate(models, start=1)
         ),
     )
+
+
+def _is_json_lines(text: str) -> bool:
+    """Whether a whole object that is no report stands first, and more follows it."""
+    try:
+        first, _ = json.JSONDecoder().raw_decode(text.lstrip())
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(first, dict) and "models" not in first
 
 
 class _Fields:
