@@ -143,7 +143,9 @@ def test_a_wrong_request_is_one_sentence_and_exit_2(
 
 def test_an_unknown_command_lists_the_known(place: Place) -> None:
     done = place.run("evalute", code=2)
-    assert "нет команды «evalute»; есть: evaluate" in done.stderr
+    assert "нет команды «evalute»; похожие: evaluate. Справка" in done.stderr
+    done = place.run("оценить", code=2)
+    assert "нет команды «оценить»; есть: evaluate, stream, simul" in done.stderr
 
 
 def test_faults_of_the_manifest_come_together_and_before_any_model(place: Place) -> None:

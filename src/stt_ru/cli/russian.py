@@ -170,8 +170,9 @@ def _name(parameter: Any) -> str:
 def _near_commands(error: typer.TyperException, wrong: str) -> str:
     context = getattr(error, "ctx", None)
     commands = list(getattr(getattr(context, "command", None), "commands", {}))
-    near = difflib.get_close_matches(wrong, commands) or commands
-    return f"; есть: {', '.join(near)}" if near else ""
+    if near := difflib.get_close_matches(wrong, commands):
+        return f"; похожие: {', '.join(near)}"
+    return f"; есть: {', '.join(commands)}" if commands else ""
 
 
 def number(
