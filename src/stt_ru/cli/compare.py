@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from stt_ru.cli.options import REPORT, GroupBy, argument, option
+from stt_ru.cli.options import REPORT, ComparedGroups, argument, option
 from stt_ru.cli.streams import print_answer, print_message
 from stt_ru.errors import UsageError
 
@@ -40,7 +40,7 @@ def compare(
         str | None,
         option("--model-b", metavar="ИМЯ", panel=REPORT, help="Модель из B, если их несколько."),
     ] = None,
-    group_by: GroupBy = None,
+    group_by: ComparedGroups = None,
     fail_if_worse: Annotated[
         bool,
         option(

@@ -230,16 +230,23 @@ EmbedAudio = Annotated[
     bool,
     option("--embed-audio", panel=REPORT, help="Положить записи внутрь страницы .html."),
 ]
-GroupBy = Annotated[
-    str | None,
-    option(
+
+
+def _group_by_option(more: str = "") -> Any:
+    return option(
         "--group-by",
         metavar="КОЛОНКА",
         panel=REPORT,
         help="Строки с одним значением этой колонки манифеста (звонок, диктор) зависят друг от "
-        "друга: учесть это в интервале «95 %» и в сравнении моделей.",
-    ),
+        f"друга: учесть это в интервале «95 %» и в сравнении моделей.{more}",
+    )
+
+
+GroupBy = Annotated[
+    str | None,
+    _group_by_option(" WER каждого значения – в отчёте .html, .md, .xlsx."),
 ]
+ComparedGroups = Annotated[str | None, _group_by_option()]
 
 # Work
 
