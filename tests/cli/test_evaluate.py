@@ -18,7 +18,7 @@ GOOD = ("-m", "fakes.py:good")
 TABLE = (
     "Модель         WER, %  CER, %  Скорость  Записей  Ошибок  95 %\nfakes.py:good     0.0     0.0"
 )
-FEW = "записей: 2, мало для интервала"
+FEW = "разных записей: 2, мало для интервала"
 
 
 def report_of(place: Place) -> Any:
@@ -43,7 +43,7 @@ def test_quiet_says_only_what_matters(place: Place) -> None:
     done = place.run("evaluate", "eval.csv", "-m", "fakes.py:half", "-q", code=1)
     error, warning = done.stderr.splitlines()
     assert error == "Ошибка: b.wav: RuntimeError: не вышло"
-    assert warning.startswith("Внимание: записей: 1, мало")
+    assert warning.startswith("Внимание: разных записей: 1, мало")
 
 
 def test_a_failed_recording_and_a_model_that_does_not_load_are_exit_1(place: Place) -> None:

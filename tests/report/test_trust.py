@@ -86,7 +86,7 @@ def test_of_many_models_the_best_is_set_against_the_others() -> None:
 @pytest.mark.parametrize(
     ("blocks", "group_by", "text"),
     [
-        (4, None, "записей: 4, мало для интервала (нужно хотя бы 5, лучше от 30)"),
+        (4, None, "разных записей: 4, мало для интервала (нужно хотя бы 5, лучше от 30)"),
         (29, "call", "групп по «call»: 29, мало для надёжного интервала «95 %»"),
         (30, None, None),
         (0, None, None),

@@ -58,7 +58,7 @@ def trust_notes(statistics: Statistics) -> list[Note]:
     if not counts or min(counts) >= FEW_BLOCKS:
         return []
     blocks = min(counts)
-    what = "записей" if statistics.group_by is None else f"групп по «{statistics.group_by}»"
+    what = "разных записей" if statistics.group_by is None else f"групп по «{statistics.group_by}»"
     if blocks < LEAST_BLOCKS:
         text = f"{what}: {blocks}, мало для интервала (нужно хотя бы {LEAST_BLOCKS}, лучше от "
     else:
