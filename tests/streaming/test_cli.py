@@ -82,6 +82,18 @@ def test_a_model_is_measured_and_everything_is_saved(
     assert (code, again.out.splitlines()[1].split()[:3]) == (0, row.split()[:3])
 
 
+def test_warnings_of_the_manifest_go_with_the_report(
+    manifest: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = manifest.read_text(encoding="utf-8").splitlines()[0]
+    with manifest.open("a", encoding="utf-8") as rows:
+        rows.write(f"{first}\n")
+    report = manifest.parent / "r.json"
+    assert stt_ru(monkeypatch, "stream", manifest, "-m", "dummy", "-q", "-o", report) == 0
+    (warning,) = json.loads(report.read_text(encoding="utf-8"))["warnings"]
+    assert f"Внимание: {warning}" in capsys.readouterr().err.splitlines()
+
+
 def test_models_of_like_names_have_folders_of_their_own(
     manifest: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -445,7 +445,12 @@ def _print_and_save(
     print_notes(notices, stream_notes(reports))
     if output is None or not reports:
         return code
-    pieces = stream_json(reports, manifest=str(manifest), created_at=datetime.now().astimezone())
+    pieces = stream_json(
+        reports,
+        manifest=str(manifest),
+        created_at=datetime.now().astimezone(),
+        warnings=notices,
+    )
     return code if save_report(output, lambda: pieces) else 1
 
 

@@ -132,14 +132,26 @@ def _remarks(report: StreamReport) -> Iterator[str]:
 
 
 def stream_json(
-    reports: Sequence[StreamReport], *, manifest: str, created_at: datetime
+    reports: Sequence[StreamReport],
+    *,
+    manifest: str,
+    created_at: datetime,
+    warnings: Sequence[str] = (),
 ) -> Iterator[str]:
-    """The report as JSON, in pieces. Times are in seconds, rates fractions, null where none."""
+    """The report as JSON, in pieces. Times are in seconds, rates fractions, null where none.
+
+    Args:
+        reports: A report a model and level.
+        manifest: Its path as the user gave it.
+        created_at: With a time zone.
+        warnings: Of the manifest and the request, not of a model.
+    """
     head = {
         "schema_version": SCHEMA_VERSION,
         "kind": "stream",
         "created_at": created_at.isoformat(timespec="seconds"),
         "manifest": manifest,
+        "warnings": list(warnings),
     }
     yield _dump(head)[:-1] + ', "models": ['
     for number, report in enumerate(reports):
