@@ -33,8 +33,10 @@ def test_the_table_is_that_of_the_design() -> None:
 
 def test_arguments_that_do_not_fit_are_one_sentence() -> None:
     one = report("m", ("да", "да"))
-    with pytest.raises(UsageError, match="нужен список отчётов, а не один ModelReport"):
+    with pytest.raises(UsageError, match="нужен список отчётов, а не ModelReport"):
         format_table(one)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="нужен список отчётов, а не generator"):
+        format_table(each for each in [one])  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="интервалов 1, а отчётов 2: нужен один на каждый"):
         format_table([one, one], uncertainties=[None])
 

@@ -39,7 +39,7 @@ def format_table(
         UsageError: If it is one report and no list, or the intervals are more or fewer.
     """
     if not isinstance(reports, Sequence):
-        raise UsageError(f"reports: нужен список отчётов, а не один {type(reports).__name__}")
+        raise UsageError(f"reports: нужен список отчётов, а не {type(reports).__name__}")
     if uncertainties is not None and len(uncertainties) != len(reports):
         raise UsageError(
             f"uncertainties: интервалов {len(uncertainties)}, а отчётов {len(reports)}: нужен один "
