@@ -299,8 +299,9 @@ def streaming_graph(network: Network) -> onnx.ModelProto:
 def store_int8(model: onnx.ModelProto) -> onnx.ModelProto:
     """The same graph with the convolutions' weights in 8 bits, a scale for each output channel.
 
-    onnxruntime multiplies them out when it loads the model: products stay float, so the text is
-    that of the float model on any processor.
+    Products stay float, so the text is that of the float model on any processor. Cast and Mul,
+    not DequantizeLinear: onnxruntime works those out once, when it loads the model, and the other
+    one again for every piece of a stream.
     """
     stored = onnx.ModelProto()
     stored.CopyFrom(model)
@@ -311,14 +312,15 @@ def store_int8(model: onnx.ModelProto) -> onnx.ModelProto:
         if node.op_type == "Conv":
             name = node.input[1]
             weight = numpy_helper.to_array(weights[name])
-            scale = np.abs(weight).max(axis=(1, 2)).astype(np.float32) / np.float32(127)
+            scale = np.abs(weight).max(axis=(1, 2), keepdims=True) / np.float32(127)
             scale = np.maximum(scale, np.float32(1e-12))
-            whole = np.round(weight / scale[:, None, None]).astype(np.int8)
+            whole = np.round(weight / scale).astype(np.int8)
             graph.initializer.remove(weights[name])
             graph.initializer.append(numpy_helper.from_array(whole, f"{name}_int8"))
             graph.initializer.append(numpy_helper.from_array(scale, f"{name}_scale"))
-            inputs = [f"{name}_int8", f"{name}_scale"]
-            nodes.append(helper.make_node("DequantizeLinear", inputs, [name], axis=0))
+            whole_as_float, kind = f"{name}_whole", TensorProto.FLOAT
+            nodes.append(helper.make_node("Cast", [f"{name}_int8"], [whole_as_float], to=kind))
+            nodes.append(helper.make_node("Mul", [whole_as_float, f"{name}_scale"], [name]))
         nodes.append(node)
     del graph.node[:]
     graph.node.extend(nodes)

@@ -167,11 +167,14 @@ def reader_items(seed: int, model: Path) -> Iterator[Item]:
     rng = random.Random(seed)
     generator = np.random.default_rng(seed)
     pieces = Pieces(of_part(load_readings(), "train"), Aligner(model), rng)
+    is_banned = ban(held_out_texts())
     while True:
         if rng.random() < 0.8:
             chosen = [pieces.stretch(rng.uniform(3.0, 9.0))]
         else:
             chosen = [pieces.any_piece() for _ in range(rng.randint(2, 4))]
+        if is_banned(_text_of(chosen)):
+            continue
         yield Item(_together(chosen, generator, is_telephone=False), _text_of(chosen))
 
 
