@@ -3,9 +3,10 @@
 ``espeak`` and ``festival`` read sentences of the grammar's training part; ``prompts`` has the
 announcer's training texts, alone and joined; ``spliced`` has sentences made of pieces of them;
 ``reader`` has stretches of the reader's sentences, and pieces put together. Every item goes through
-``augment``. No text equals or contains (from three words on) one that is held out. Shards can be
-added while training runs. ``watch`` makes small clean sets to look at meanwhile, apart from those
-that ``evaluate.py`` uses.
+``augment``. No text equals one that is held out; none that is made here contains one (from three
+words on), but two short prompts stand inside longer ones of the announcer's. Shards can be added
+while training runs. ``watch`` makes small clean sets to look at meanwhile, apart from those that
+``evaluate.py`` uses.
 """
 
 from __future__ import annotations
