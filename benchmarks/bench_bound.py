@@ -18,8 +18,8 @@ import onnxruntime
 from measuring import cores, emit, parser, read_rows, summary, with_one_thread_each
 
 from stt_ru.evaluation import Sample, evaluate
-from stt_ru.segmentation import VadOptions
-from stt_ru.transcriber import Transcriber
+from stt_ru.recognition.segmentation import VadOptions
+from stt_ru.recognition.transcriber import Transcriber
 
 
 class RunClock:

@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any
 from bench_scoring import texts
 from measuring import emit, parser, run_child, summary
 
-from stt_ru.cli.outcome import print_and_save
+from stt_ru.cli.output import print_and_save
 from stt_ru.evaluation import evaluate, load_manifest
-from stt_ru.transcriber import Transcript
+from stt_ru.recognition.transcriber import Transcript
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from stt_ru import background
-from stt_ru.background import call_in_background, map_in_background
+from stt_ru.recognition import threads as background
+from stt_ru.recognition.threads import call_in_background, map_in_background
 
 
 def test_the_result_is_that_of_the_call_in_another_thread() -> None:

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from stt_ru.cache import CachedRecognizer
+from stt_ru.recognition.cache import CachedRecognizer
 from stt_ru.errors import UsageError
 from stt_ru.evaluation import evaluate
 from stt_ru.manifest import Sample
-from stt_ru.report.files import check_folder
+from stt_ru.files.writing import check_folder
 from stt_ru.results import Segment
-from stt_ru.transcriber import Transcript
+from stt_ru.recognition.transcriber import Transcript
 from tests.conftest import FakeRecognizer
 
 RICH = Transcript(
@@ -150,7 +150,7 @@ def test_threads_of_several_runs_share_a_folder(place: Path) -> None:
 def test_a_killed_run_leaves_whole_files_only(place: Path) -> None:
     code = (
         "import json, os, sys; from pathlib import Path\n"
-        "from stt_ru.cache import CachedRecognizer; from tests.conftest import FakeRecognizer\n"
+        "from stt_ru.recognition.cache import CachedRecognizer; from tests.conftest import FakeRecognizer\n"
         "def half(document, stream): stream.write('{'); stream.flush(); os.kill(os.getpid(), 9)\n"
         "json.dump = half\n"
         "place = Path(sys.argv[1])\n"

@@ -23,14 +23,14 @@ import typer
 from stt_ru import errors
 from stt_ru.cli.app import app
 from stt_ru.cli.compare import WORSE
-from stt_ru.equivalence import FILLERS, Glossary, Rules
-from stt_ru.normalize import normalize
-from stt_ru.report.json_report import json_report
-from stt_ru.report.spelling import spelling_of
+from stt_ru.scoring.relaxed import FILLERS, Glossary, Rules
+from stt_ru.text.normalize import normalize
+from stt_ru.report.json_write import json_report
+from stt_ru.analysis.spelling import spelling_of
 from stt_ru.results import FileResult, ModelReport, Segment
-from stt_ru.scoring import Score
-from stt_ru.statistics import describe
-from stt_ru.writing import writing
+from stt_ru.scoring.counts import Score
+from stt_ru.analysis.significance import describe
+from stt_ru.analysis.punctuation import writing
 from tests.conftest import ROOT
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])

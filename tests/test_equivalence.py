@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stt_ru.equivalence import (
+from stt_ru.scoring.relaxed import (
     FILLERS,
     MOST_BRANCHES,
     Edge,
@@ -21,12 +21,12 @@ from stt_ru.equivalence import (
     read_glossary,
 )
 from stt_ru.errors import UsageError
-from stt_ru.figures import Words, _split_any, split_words, word_spans
-from stt_ru.lattice import score_reference
-from stt_ru.normalize import normalize
-from stt_ru.numerals import _ALONE, PARTS, numerals
-from stt_ru.scoring import ErrorCounts, count_edits
-from stt_ru.variants import ANYTHING, Marked, read_reference
+from stt_ru.text.numbers import Words, _split_any, split_words, word_spans
+from stt_ru.scoring.multi_reference import score_reference
+from stt_ru.text.normalize import normalize
+from stt_ru.text.numerals import _ALONE, PARTS, numerals
+from stt_ru.scoring.counts import ErrorCounts, count_edits
+from stt_ru.text.marked_references import ANYTHING, Marked, read_reference
 
 NUMBERS = Rules(numbers=True)
 PHONE = "восемь восемьсот пятьсот пятьдесят пять тридцать пять тридцать пять"

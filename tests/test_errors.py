@@ -10,9 +10,9 @@ from collections.abc import Callable
 import pytest
 
 from stt_ru.errors import StreamingError, sentence_of, system_reason
-from stt_ru.manifest.files import describe_os_error
-from stt_ru.report.files import reason
-from stt_ru.simultaneous.client import _why
+from stt_ru.files.reading import describe_os_error
+from stt_ru.files.writing import reason
+from stt_ru.simultaneous.core.client import _why
 
 RESET = "он оборвал соединение"
 

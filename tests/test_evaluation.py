@@ -20,9 +20,9 @@ from stt_ru.evaluation import (
     evaluate_models,
 )
 from stt_ru.results import ModelReport, Segment, references_digest
-from stt_ru.scoring import EditCounts
-from stt_ru.transcriber import Recognizer, Transcript
-from stt_ru.variants import VARIANTS
+from stt_ru.scoring.counts import EditCounts
+from stt_ru.recognition.transcriber import Recognizer, Transcript
+from stt_ru.text.marked_references import VARIANTS
 from tests.conftest import FakeRecognizer
 
 STEREO = Transcript(

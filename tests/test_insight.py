@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stt_ru.insight import insight, row_alignment, slice_groups, worst
-from stt_ru.lattice import score_branch
-from stt_ru.normalize import normalize
+from stt_ru.analysis.error_analysis import insight, row_alignment, slice_groups, worst
+from stt_ru.scoring.multi_reference import score_branch
+from stt_ru.text.normalize import normalize
 from stt_ru.results import FileResult, ModelReport
-from stt_ru.scoring import score_texts
+from stt_ru.scoring.counts import score_texts
 
 TEXTS = st.lists(st.sampled_from("абвг"), max_size=6).map(" ".join)
 

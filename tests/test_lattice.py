@@ -7,15 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
-from stt_ru.alignment import align
-from stt_ru.lattice import (
+from stt_ru.scoring.alignment import align
+from stt_ru.scoring.multi_reference import (
     align_branch,
     choose_branch,
     score_branch,
     score_reference,
 )
-from stt_ru.scoring import EditCounts, ErrorCounts, Score, count_edits, score_texts
-from stt_ru.variants import ANYTHING, Alternative, Marked, read_reference
+from stt_ru.scoring.counts import EditCounts, ErrorCounts, Score, count_edits, score_texts
+from stt_ru.text.marked_references import ANYTHING, Alternative, Marked, read_reference
 
 Words = tuple[str, ...]
 Cost = tuple[int, int]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stt_ru.normalize import (
+from stt_ru.text.normalize import (
     _normalize_by_category,
     has_digits,
     has_mixed_scripts,

@@ -7,7 +7,7 @@ import onnxruntime
 import pytest
 
 from stt_ru.errors import ModelLoadError, UsageError
-from stt_ru.onnx_models import (
+from stt_ru.recognition.onnx_models import (
     EMBEDDED_MODEL,
     LoadedModel,
     _embedded_folder,

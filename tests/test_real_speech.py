@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from stt_ru import Transcriber
 from stt_ru.audio import SAMPLE_RATE, load_audio
 from stt_ru.evaluation import evaluate, load_manifest
-from stt_ru.onnx_models import load_vad
-from stt_ru.segmentation import VadOptions, VadSegmenter
+from stt_ru.recognition.onnx_models import load_vad
+from stt_ru.recognition.segmentation import VadOptions, VadSegmenter
 from tests.conftest import ROOT
 
 SHARED = ROOT.parent / "shared"

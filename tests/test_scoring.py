@@ -6,8 +6,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
-from stt_ru import scoring
-from stt_ru.scoring import (
+from stt_ru.scoring import counts as scoring
+from stt_ru.scoring.counts import (
     EditCounts,
     ErrorCounts,
     Score,

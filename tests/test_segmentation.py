@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stt_ru.audio import SAMPLE_RATE
 from stt_ru.errors import TranscriptionError, UsageError
-from stt_ru.segmentation import (
+from stt_ru.recognition.segmentation import (
     QuietSegmenter,
     Segmenter,
     Stretch,

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stt_ru.alignment import align
+from stt_ru.scoring.alignment import align
 from stt_ru.errors import UsageError
-from stt_ru.grouping import check_group_by
-from stt_ru.lattice import score_branch
+from stt_ru.analysis.grouping import check_group_by
+from stt_ru.scoring.multi_reference import score_branch
 from stt_ru.results import FileResult, ModelReport
-from stt_ru.scoring import EditCounts, ErrorCounts, Score, count_edits, score_texts
-from stt_ru.statistics import (
+from stt_ru.scoring.counts import EditCounts, ErrorCounts, Score, count_edits, score_texts
+from stt_ru.analysis.significance import (
     LEAST_BLOCKS,
     Interval,
     block_sums,
@@ -280,7 +280,7 @@ def test_one_right_word_does_not_end_a_segment_and_an_insertion_breaks_a_run() -
 @given(st.lists(st.tuples(WORDS, WORDS, WORDS), max_size=4))
 def test_segments_hold_all_the_errors(rows: list[tuple[list[str], list[str], list[str]]]) -> None:
     joined = [tuple(" ".join(words) for words in row) for row in rows]
-    from stt_ru import statistics
+    from stt_ru.analysis import significance as statistics
 
     total = 0
     for reference, a, b in rows:

@@ -16,7 +16,7 @@ import soxr
 from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
 
-from stt_ru.normalize import normalize
+from stt_ru.text.normalize import normalize
 
 DEMO = Path(__file__).parent.parent / "fixtures" / "demo"
 MODEL = Path(str(files("stt_ru") / "models" / "tiny_ru"))

@@ -10,7 +10,7 @@ import soundfile as sf
 import soxr
 from numpy.typing import NDArray
 
-from stt_ru.streaming.tiny_ru_stream import SAMPLE_RATE, TinyRuStreamDecoder
+from stt_ru.streaming.engines.tiny_ru_stream import SAMPLE_RATE, TinyRuStreamDecoder
 
 DEMO = Path(__file__).parent.parent / "fixtures" / "demo"
 MAX_BYTES = 4_000_000

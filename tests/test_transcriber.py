@@ -11,12 +11,12 @@ import soundfile
 from numpy.typing import NDArray
 from onnx_asr.asr import TimestampedResult
 
-from stt_ru import transcriber
+from stt_ru.recognition import transcriber
 from stt_ru.errors import AudioError, ModelLoadError, TranscriptionError, UsageError
-from stt_ru.onnx_models import LoadedModel
+from stt_ru.recognition.onnx_models import LoadedModel
 from stt_ru.results import Segment
-from stt_ru.segmentation import VadOptions
-from stt_ru.transcriber import Transcriber, Transcript
+from stt_ru.recognition.segmentation import VadOptions
+from stt_ru.recognition.transcriber import Transcriber, Transcript
 from tests.conftest import EnergyDetector, ToneModel, speak, write_wav
 
 MakeTranscriber = Callable[..., Transcriber]

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stt_ru.normalize import normalize
-from stt_ru.variants import (
+from stt_ru.text.normalize import normalize
+from stt_ru.text.marked_references import (
     ANYTHING,
     DEEPEST,
     MOST_ALTERNATIVES,

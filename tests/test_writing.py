@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stt_ru.lattice import score_branch
-from stt_ru.normalize import normalize
+from stt_ru.scoring.multi_reference import score_branch
+from stt_ru.text.normalize import normalize
 from stt_ru.report.written import writing_lines
 from stt_ru.results import FileResult, ModelReport
-from stt_ru.scoring import score_texts
-from stt_ru.writing import MarkCounts, Writing, writing
+from stt_ru.scoring.counts import score_texts
+from stt_ru.analysis.punctuation import MarkCounts, Writing, writing
 
 
 def report(*pairs: tuple[str, str]) -> ModelReport:

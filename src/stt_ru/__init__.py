@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stt_ru.results import Segment
-    from stt_ru.segmentation import VadOptions
-    from stt_ru.transcriber import Recognizer, Transcriber, Transcript
+    from stt_ru.recognition.segmentation import VadOptions
+    from stt_ru.recognition.transcriber import Recognizer, Transcriber, Transcript
 
 __all__ = ["Recognizer", "Segment", "Transcriber", "Transcript", "VadOptions", "__version__"]
 
@@ -18,7 +18,7 @@ def __getattr__(name: str) -> Any:  # the heavy libraries load on first use (PEP
 
         return version("stt-ru")
     if name in __all__:
-        from stt_ru import transcriber
+        from stt_ru.recognition import transcriber
 
         return getattr(transcriber, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from stt_ru.errors import UsageError
-from stt_ru.normalize import has_digits, normalize
-from stt_ru.scoring import Score, total_score
-from stt_ru.variants import Marked, has_anything, read_reference
+from stt_ru.text.normalize import has_digits, normalize
+from stt_ru.scoring.counts import Score, total_score
+from stt_ru.text.marked_references import Marked, has_anything, read_reference
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from pandas import DataFrame
 
-    from stt_ru.insight import Confusion
+    from stt_ru.analysis.error_analysis import Confusion
     from stt_ru.manifest import Sample
 
 
@@ -257,13 +257,13 @@ class ModelReport:
 
     def worst(self, n: int = 10, *, by: Literal["errors", "rate"] = "errors") -> list[FileResult]:
         """The n recognised rows with most word errors, or the highest rate."""
-        from stt_ru.insight import worst
+        from stt_ru.analysis.error_analysis import worst
 
         return worst(self, n, by=by)
 
     def confusions(self, n: int = 10) -> list[Confusion]:
         """The n most frequent substitutions, deletions and insertions together."""
-        from stt_ru.insight import insight
+        from stt_ru.analysis.error_analysis import insight
 
         return insight(self).most_frequent(n)
 
@@ -289,7 +289,7 @@ def references_digest(samples: Iterable[Sample], *, variants: bool = False) -> s
 
     Args:
         samples: The rows.
-        variants: Whether marks of `stt_ru.variants` are read in the references.
+        variants: Whether marks of `stt_ru.text.marked_references` are read in the references.
     """
     digest = hashlib.sha256()
     for sample in samples:

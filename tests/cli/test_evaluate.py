@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from stt_ru.cli import options
-from stt_ru.segmentation import VadOptions
-from stt_ru.transcriber import DEFAULT_MODEL, Transcriber
+from stt_ru.recognition.segmentation import VadOptions
+from stt_ru.recognition.transcriber import DEFAULT_MODEL, Transcriber
 from tests.cli.conftest import Place
 
 GOOD = ("-m", "fakes.py:good")

@@ -4,7 +4,7 @@ import pytest
 
 from stt_ru.cli.progress import clock, describe
 from stt_ru.evaluation import Progress
-from stt_ru.scoring import EditCounts
+from stt_ru.scoring.counts import EditCounts
 
 
 def progress(done: int, **more: int | bool) -> Progress:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from stt_ru.errors import ReportError, UsageError
-from stt_ru.report.files import check_target, write_report
+from stt_ru.files.writing import check_target, write_report
 
 
 def refused(target: Path, message: str) -> None:
@@ -92,7 +92,7 @@ def test_a_file_that_may_not_grow_is_an_error_and_leaves_the_old_report(tmp_path
     target.write_text("старый")
     code = (
         "import resource, signal, sys; from pathlib import Path\n"
-        "from stt_ru.errors import ReportError; from stt_ru.report.files import write_report\n"
+        "from stt_ru.errors import ReportError; from stt_ru.files.writing import write_report\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
         "try: write_report(Path(sys.argv[1]), ['x' * 100_000])\n"
@@ -111,7 +111,7 @@ def test_kill_at_any_moment_leaves_the_old_report_whole(tmp_path: Path) -> None:
     target = tmp_path / "report.json"
     target.write_text("старый")
     code = (
-        "import os, sys; from pathlib import Path; from stt_ru.report.files import write_report\n"
+        "import os, sys; from pathlib import Path; from stt_ru.files.writing import write_report\n"
         "def pieces():\n"
         "    yield 'x' * 1_000_000\n"
         "    os.kill(os.getpid(), 9)\n"

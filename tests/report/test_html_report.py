@@ -17,16 +17,16 @@ from urllib.parse import unquote
 import openpyxl
 import pytest
 
-from stt_ru.equivalence import Rules
+from stt_ru.scoring.relaxed import Rules
 from stt_ru.errors import MissingExtraError
-from stt_ru.lattice import score_branch
-from stt_ru.normalize import normalize
-from stt_ru.report.charts import _nice, interval_chart, scatter_chart
-from stt_ru.report.content import SUFFIXES, ReportContent, make_content, render
-from stt_ru.report.files import write_report
-from stt_ru.report.html_report import html_report
+from stt_ru.scoring.multi_reference import score_branch
+from stt_ru.text.normalize import normalize
+from stt_ru.report.html.charts import _nice, interval_chart, scatter_chart
+from stt_ru.report.findings import SUFFIXES, ReportContent, make_content, render
+from stt_ru.files.writing import write_report
+from stt_ru.report.html.page import html_report
 from stt_ru.results import FileResult, ModelReport, Segment
-from stt_ru.scoring import score_texts
+from stt_ru.scoring.counts import score_texts
 from tests.conftest import tone, write_wav
 from tests.report.test_json_report import NOT_LOADED, NOW
 
@@ -301,7 +301,7 @@ def test_markdown_and_csv(tmp_path: Path) -> None:
 
 
 def test_the_command_knows_every_suffix() -> None:
-    from stt_ru.cli import outcome
+    from stt_ru.cli import output as outcome
 
     assert outcome.SUFFIXES == SUFFIXES
 

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from stt_ru.report.json_report import json_report
+from stt_ru.report.json_write import json_report
 from stt_ru.results import FileResult, ModelReport, Segment, Signature
-from stt_ru.scoring import score_texts
-from stt_ru.statistics import describe
+from stt_ru.scoring.counts import score_texts
+from stt_ru.analysis.significance import describe
 
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 

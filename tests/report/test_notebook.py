@@ -5,9 +5,9 @@ import sys
 import pytest
 
 from stt_ru.errors import MissingExtraError
-from stt_ru.lattice import score_branch
+from stt_ru.scoring.multi_reference import score_branch
 from stt_ru.results import FileResult, ModelReport
-from stt_ru.scoring import score_texts
+from stt_ru.scoring.counts import score_texts
 from tests.report.test_json_report import NOT_LOADED, REPORT
 
 

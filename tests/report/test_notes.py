@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stt_ru.normalize import normalize
-from stt_ru.report.notes import LOOP_TIMES, LOOP_WORDS, has_loop, notes
+from stt_ru.text.normalize import normalize
+from stt_ru.report.sentences import LOOP_TIMES, LOOP_WORDS, has_loop, notes
 from stt_ru.results import FileResult, ModelReport
-from stt_ru.scoring import score_texts
+from stt_ru.scoring.counts import score_texts
 
 
 def row(reference: str, hypothesis: str, audio: str = "a.wav") -> FileResult:

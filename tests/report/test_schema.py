@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from stt_ru.equivalence import FILLERS, Rules
-from stt_ru.report.content import make_content
-from stt_ru.report.json_report import SCHEMA_VERSION
+from stt_ru.scoring.relaxed import FILLERS, Rules
+from stt_ru.report.findings import make_content
+from stt_ru.report.json_write import SCHEMA_VERSION
 from stt_ru.results import FileResult, ModelReport, Segment
-from stt_ru.scoring import score_texts
+from stt_ru.scoring.counts import score_texts
 from tests.conftest import GOLDEN, ROOT
 from tests.report.test_html_report import written
 from tests.report.test_json_report import NOT_LOADED, NOW

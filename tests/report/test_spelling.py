@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import json
 
-from stt_ru.equivalence import FILLERS, Glossary, Match, Rules
-from stt_ru.lattice import score_branch
-from stt_ru.normalize import normalize
-from stt_ru.report.json_report import json_report
-from stt_ru.report.spelling import (
+from stt_ru.scoring.relaxed import FILLERS, Glossary, Match, Rules
+from stt_ru.scoring.multi_reference import score_branch
+from stt_ru.text.normalize import normalize
+from stt_ru.report.json_write import json_report
+from stt_ru.analysis.spelling import (
     always,
     decisions,
     spelling_lines,
@@ -14,7 +14,7 @@ from stt_ru.report.spelling import (
     spelling_table,
 )
 from stt_ru.results import FileResult, ModelReport
-from stt_ru.scoring import ErrorCounts, score_texts
+from stt_ru.scoring.counts import ErrorCounts, score_texts
 from tests.report.test_json_report import NOT_LOADED, NOW
 
 

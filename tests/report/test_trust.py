@@ -6,8 +6,8 @@ import pytest
 
 from stt_ru.report.trust import MOST_PAIRS, trust_notes, verdict, verdicts
 from stt_ru.results import FileResult, ModelReport
-from stt_ru.scoring import EditCounts, Score
-from stt_ru.statistics import Comparison, Interval, Statistics, Uncertainty, describe
+from stt_ru.scoring.counts import EditCounts, Score
+from stt_ru.analysis.significance import Comparison, Interval, Statistics, Uncertainty, describe
 
 BETTER = Comparison(
     label_a="старая",

@@ -13,9 +13,9 @@ import openpyxl
 import pytest
 
 from stt_ru.errors import MissingExtraError, ReportError
-from stt_ru.report import xlsx_report
-from stt_ru.report.content import render
-from stt_ru.report.files import write_report
+from stt_ru.report import xlsx as xlsx_report
+from stt_ru.report.findings import render
+from stt_ru.files.writing import write_report
 from tests.report.test_html_report import TWO, VARIANTS, content, model, row
 from tests.report.test_json_report import NOT_LOADED, NOW, REPORT
 

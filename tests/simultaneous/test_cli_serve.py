@@ -13,7 +13,7 @@ pytest.importorskip("uvicorn")
 
 import stt_ru.cli.serve as command
 from stt_ru.cli import entry
-from stt_ru.simultaneous.client import DEFAULT_PORT
+from stt_ru.simultaneous.core.client import DEFAULT_PORT
 from stt_ru.simultaneous.scorers import LATENCY_SCORERS, QUALITY_SCORERS
 from stt_ru.simultaneous.server import store
 from tests.conftest import ROOT, tone, write_wav

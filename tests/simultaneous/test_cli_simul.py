@@ -14,8 +14,9 @@ import pytest
 
 import stt_ru.cli.simul as command
 from stt_ru.cli import entry, options
-from stt_ru.cli.arguments import one_name_a_flag, set_agent_options_aside, split_names
-from stt_ru.simultaneous import client, evaluator
+from stt_ru.cli.parsing import one_name_a_flag, set_agent_options_aside, split_names
+from stt_ru.simultaneous.core import client
+from stt_ru.simultaneous.run import evaluator
 from stt_ru.simultaneous.scorers import LATENCY_SCORERS, QUALITY_SCORERS, scoring
 from tests.conftest import ROOT, tone, write_wav
 

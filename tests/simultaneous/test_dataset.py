@@ -8,8 +8,8 @@ import pytest
 
 from stt_ru.errors import UsageError
 from stt_ru.manifest import load_manifest
-from stt_ru.simultaneous.dataset import SpeechDataset, dataset_of_files, dataset_of_samples
-from stt_ru.simultaneous.instance import SpeechSource, TextSource
+from stt_ru.simultaneous.core.dataset import SpeechDataset, dataset_of_files, dataset_of_samples
+from stt_ru.simultaneous.core.instance import SpeechSource, TextSource
 from tests.conftest import tone, write_wav
 
 

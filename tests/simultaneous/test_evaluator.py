@@ -19,9 +19,9 @@ from stt_ru.simultaneous import (
     TextToTextAgent,
     WriteAction,
 )
-from stt_ru.simultaneous.dataset import SpeechDataset, SpeechItem, TextDataset
-from stt_ru.simultaneous.evaluator import EvaluationOptions, SentenceLevelEvaluator
-from stt_ru.simultaneous.instance_log import read_log
+from stt_ru.simultaneous.core.dataset import SpeechDataset, SpeechItem, TextDataset
+from stt_ru.simultaneous.run.evaluator import EvaluationOptions, SentenceLevelEvaluator
+from stt_ru.simultaneous.run.log import read_log
 from stt_ru.simultaneous.scorers import LAALScorer, WERScorer
 from tests.conftest import tone, write_wav
 from tests.simultaneous.fakes import WaitK, WordEvery

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stt_ru.simultaneous.instance import Instance, OutputError, SpeechSource, TextSource
-from stt_ru.simultaneous.segments import EmptySegment, SpeechSegment, TextSegment
+from stt_ru.simultaneous.core.instance import Instance, OutputError, SpeechSource, TextSource
+from stt_ru.simultaneous.core.segments import EmptySegment, SpeechSegment, TextSegment
 from tests.simultaneous.fakes import FakeClock
 
 

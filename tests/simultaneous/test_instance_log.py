@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stt_ru.errors import UsageError
-from stt_ru.simultaneous.instance_log import log_line, read_log
-from stt_ru.simultaneous.record import InstanceRecord
+from stt_ru.simultaneous.run.log import log_line, read_log
+from stt_ru.simultaneous.core.record import InstanceRecord
 
 numbers = st.floats(0, 1e9)
 texts = st.text('абвг «»"\\\n\t\u2028', max_size=10)

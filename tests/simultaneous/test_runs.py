@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stt_ru.errors import SttRuError, UsageError
-from stt_ru.simultaneous.runs import RunRequest, check_remote, make_agent, prepare_run
+from stt_ru.simultaneous.run.request import RunRequest, check_remote, make_agent, prepare_run
 from tests.simultaneous.fakes import WaitK
 
 AGENT = """

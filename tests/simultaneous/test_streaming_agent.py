@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from stt_ru.simultaneous.dataset import SpeechDataset, SpeechItem
-from stt_ru.simultaneous.evaluator import EvaluationOptions, SentenceLevelEvaluator
-from stt_ru.simultaneous.streaming_agent import StreamingAgent
-from stt_ru.streaming.chunks import OutputChunk, Signal, TranscriptionChunk
-from stt_ru.streaming.model import DummyASR, StreamingASR
+from stt_ru.simultaneous.core.dataset import SpeechDataset, SpeechItem
+from stt_ru.simultaneous.run.evaluator import EvaluationOptions, SentenceLevelEvaluator
+from stt_ru.simultaneous.run.streaming_agent import StreamingAgent
+from stt_ru.streaming.queue.chunks import OutputChunk, Signal, TranscriptionChunk
+from stt_ru.streaming.engines.model import DummyASR, StreamingASR
 from tests.conftest import tone, write_wav
 
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from stt_ru.errors import UsageError
 from stt_ru.evaluation import evaluate
 from stt_ru.manifest import Sample
-from stt_ru.report.json_report import json_report
+from stt_ru.report.json_write import json_report
 from stt_ru.report.table import format_table
-from stt_ru.stored import FORMATS, ColumnNames, score_files
-from stt_ru.stored.detection import detect
-from stt_ru.stored.scoring import Scored
+from stt_ru.transcripts import FORMATS, ColumnNames, score_files
+from stt_ru.transcripts.detection import detect
+from stt_ru.transcripts.rescoring import Scored
 from tests.conftest import FakeRecognizer
 
 Score = Callable[..., Scored]

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
-from stt_ru.scoring import count_edits
-from stt_ru.streaming.alignment import (
+from stt_ru.scoring.counts import count_edits
+from stt_ru.streaming.measures.alignment import (
     AlignedPair,
     AlignmentTable,
     alignment_of,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stt_ru.streaming.buffer import Exit, RecordingId, StreamingQueue
+from stt_ru.streaming.queue.buffer import Exit, RecordingId, StreamingQueue
 
 from .fakes import PATIENCE_S, PATIENT
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from stt_ru.streaming.chunks import (
+from stt_ru.streaming.queue.chunks import (
     ASRStreamingQueue,
     InputBuffer,
     InputChunk,

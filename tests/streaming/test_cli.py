@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 import soundfile
 
-from stt_ru.cli import models
+from stt_ru.recognition import user_modules as models
 from stt_ru.cli import stream as command
 from stt_ru.cli.entry import run
 from stt_ru.cli.interrupts import Interruption
-from stt_ru.onnx_models import EMBEDDED_MODEL, weights_digest
-from stt_ru.streaming.history import load_history
-from stt_ru.streaming.results import StreamOptions
-from stt_ru.streaming.tiny_ru import NAME
-from stt_ru.streaming.tiny_ru_stream import FILES, MODEL_DIR
-from stt_ru.streaming.wrappers import OfflineToStreaming
+from stt_ru.recognition.onnx_models import EMBEDDED_MODEL, weights_digest
+from stt_ru.streaming.run.history import load_history
+from stt_ru.streaming.run.results import StreamOptions
+from stt_ru.streaming.engines.tiny_ru import NAME
+from stt_ru.streaming.engines.tiny_ru_stream import FILES, MODEL_DIR
+from stt_ru.streaming.engines.adapters import OfflineToStreaming
 
 from .fakes import tone
 

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from stt_ru.errors import MissingExtraError, ModelLoadError
-from stt_ru.streaming import engines
-from stt_ru.streaming.caller import receive_transcription
-from stt_ru.streaming.chunks import TranscriptionChunk, check_consistency
-from stt_ru.streaming.engines import SherpaStream, VoskStream
-from stt_ru.streaming.model import StreamingASR
-from stt_ru.streaming.sender import make_sender
-from stt_ru.streaming.tiny_ru import TinyRuStream
+from stt_ru.streaming.engines import vendors as engines
+from stt_ru.streaming.schedule.caller import receive_transcription
+from stt_ru.streaming.queue.chunks import TranscriptionChunk, check_consistency
+from stt_ru.streaming.engines.vendors import SherpaStream, VoskStream
+from stt_ru.streaming.engines.model import StreamingASR
+from stt_ru.streaming.schedule.sender import make_sender
+from stt_ru.streaming.engines.tiny_ru import TinyRuStream
 
 from .fakes import PATIENCE_S, tone
 

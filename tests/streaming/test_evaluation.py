@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stt_ru.errors import StreamingError, UsageError
-from stt_ru.normalize import normalize
-from stt_ru.scoring import count_edits
-from stt_ru.streaming.chunks import InputChunk, OutputChunk, Signal, TranscriptionChunk
-from stt_ru.streaming.evaluation import (
+from stt_ru.text.normalize import normalize
+from stt_ru.scoring.counts import count_edits
+from stt_ru.streaming.queue.chunks import InputChunk, OutputChunk, Signal, TranscriptionChunk
+from stt_ru.streaming.measures.evaluation import (
     PartialText,
     StreamingEvaluationResults,
     evaluate_streaming,
@@ -19,9 +19,9 @@ from stt_ru.streaming.evaluation import (
     get_audio_seconds_sent,
     get_partial_alignments,
 )
-from stt_ru.streaming.figures import Spread, spread, stream_figures
-from stt_ru.streaming.sender import Cutoff
-from stt_ru.streaming.transcription import Transcription, timed_transcription
+from stt_ru.streaming.measures.latency import Spread, spread, stream_figures
+from stt_ru.streaming.schedule.sender import Cutoff
+from stt_ru.streaming.timing.transcription import Transcription, timed_transcription
 
 from .fakes import PATIENT, answer, finish, sent
 

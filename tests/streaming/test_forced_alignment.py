@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from stt_ru.streaming.forced_alignment import TimingError, align_words, spell
+from stt_ru.streaming.timing.forced_alignment import TimingError, align_words, spell
 
 from .fakes import PATIENT
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stt_ru.errors import ReportError
-from stt_ru.streaming.chunks import InputChunk, Signal
-from stt_ru.streaming.figures import stream_figures
-from stt_ru.streaming.history import (
+from stt_ru.streaming.queue.chunks import InputChunk, Signal
+from stt_ru.streaming.measures.latency import stream_figures
+from stt_ru.streaming.run.history import (
     History,
     history_from_json,
     history_to_json,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from stt_ru.streaming.figures import EmittedWord
-from stt_ru.streaming.lagging import lagging
+from stt_ru.streaming.measures.latency import EmittedWord
+from stt_ru.streaming.measures.lagging import lagging
 
 
 def test_the_known_answers_in_seconds() -> None:

@@ -11,9 +11,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
-from stt_ru.streaming.chunks import OutputChunk
-from stt_ru.streaming.evaluation import StreamingEvaluationResults, evaluate_streaming
-from stt_ru.streaming.plots import (
+from stt_ru.streaming.queue.chunks import OutputChunk
+from stt_ru.streaming.measures.evaluation import StreamingEvaluationResults, evaluate_streaming
+from stt_ru.streaming.run.plots import (
     COLOURS,
     MOST_LINES,
     NOT_YET,
@@ -28,7 +28,7 @@ from stt_ru.streaming.plots import (
     streaming_error_vs_latency_histogram,
     visualize_history,
 )
-from stt_ru.streaming.transcription import timed_transcription
+from stt_ru.streaming.timing.transcription import timed_transcription
 
 from .fakes import answer, finish
 from .test_evaluation import ISSUE, evaluated, spoken

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stt_ru.errors import StreamingError
-from stt_ru.streaming.buffer import Exit, RecordingId
-from stt_ru.streaming.chunks import InputBuffer, InputChunk, OutputChunk, Signal
-from stt_ru.streaming.remap import remap_time
-from stt_ru.streaming.sender import Cutoff, get_uniform_cutoffs
+from stt_ru.streaming.queue.buffer import Exit, RecordingId
+from stt_ru.streaming.queue.chunks import InputBuffer, InputChunk, OutputChunk, Signal
+from stt_ru.streaming.schedule.remap import remap_time
+from stt_ru.streaming.schedule.sender import Cutoff, get_uniform_cutoffs
 
 from .fakes import PATIENT, FakeClock, ScriptedASR, answer, sent, tone
 

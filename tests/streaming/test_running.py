@@ -17,28 +17,28 @@ from stt_ru.errors import ModelLoadError, UsageError
 from stt_ru.evaluation import Progress, ProgressListener
 from stt_ru.manifest import Sample
 from stt_ru.results import references_digest
-from stt_ru.streaming.chunks import (
+from stt_ru.streaming.queue.chunks import (
     InputBuffer,
     OutputBuffer,
     OutputChunk,
     Signal,
     TranscriptionChunk,
 )
-from stt_ru.streaming.ctc import CtcModel
-from stt_ru.streaming.history import History
-from stt_ru.streaming.model import DummyASR, StreamingASR
-from stt_ru.streaming.report import (
+from stt_ru.streaming.timing.ctc import CtcModel
+from stt_ru.streaming.run.history import History
+from stt_ru.streaming.engines.model import DummyASR, StreamingASR
+from stt_ru.streaming.run.report import (
     format_stream_table,
     stream_json,
     stream_notes,
     stream_remarks,
 )
-from stt_ru.streaming.results import StreamOptions, StreamReport
-from stt_ru.streaming.running import evaluate_streams
-from stt_ru.streaming.sources import LoadedStream, StreamSource
-from stt_ru.streaming.truth import TrueWords
-from stt_ru.streaming.wrappers import OfflineToStreaming
-from stt_ru.transcriber import Transcript
+from stt_ru.streaming.run.results import StreamOptions, StreamReport
+from stt_ru.streaming.run.loop import evaluate_streams
+from stt_ru.streaming.run.sources import LoadedStream, StreamSource
+from stt_ru.streaming.timing.reference_words import TrueWords
+from stt_ru.streaming.engines.adapters import OfflineToStreaming
+from stt_ru.recognition.transcriber import Transcript
 
 from .fakes import PATIENCE_S, FunctionASR, tone
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stt_ru.errors import UsageError
-from stt_ru.streaming.buffer import Exit
-from stt_ru.streaming.caller import receive_transcription, transcribe_parallel
-from stt_ru.streaming.chunks import (
+from stt_ru.streaming.queue.buffer import Exit
+from stt_ru.streaming.schedule.caller import receive_transcription, transcribe_parallel
+from stt_ru.streaming.queue.chunks import (
     InputBuffer,
     InputChunk,
     OutputBuffer,
@@ -20,8 +20,8 @@ from stt_ru.streaming.chunks import (
     TranscriptionChunk,
     check_consistency,
 )
-from stt_ru.streaming.model import DummyASR, StreamingASR
-from stt_ru.streaming.sender import StreamingSender, get_uniform_cutoffs, make_sender
+from stt_ru.streaming.engines.model import DummyASR, StreamingASR
+from stt_ru.streaming.schedule.sender import StreamingSender, get_uniform_cutoffs, make_sender
 
 from .fakes import PATIENCE_S, PATIENT, FakeClock, FunctionASR, tone
 

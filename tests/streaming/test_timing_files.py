@@ -5,7 +5,7 @@ import pytest
 
 from stt_ru.errors import UsageError
 from stt_ru.manifest import Sample, load_manifest
-from stt_ru.streaming.timing_files import (
+from stt_ru.streaming.timing.files import (
     check_same_words,
     read_ctm,
     read_textgrid,
@@ -13,7 +13,7 @@ from stt_ru.streaming.timing_files import (
     timings_from_words,
     words_in_time,
 )
-from stt_ru.streaming.transcription import timed_transcription
+from stt_ru.streaming.timing.transcription import timed_transcription
 
 
 def test_times_from_a_manifest() -> None:

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from stt_ru import Transcriber
 from stt_ru.audio import load_audio
 from stt_ru.errors import ModelLoadError
-from stt_ru.streaming.forced_alignment import TimingError
-from stt_ru.streaming.timings import fill_word_timings_inplace, log_probs_of
-from stt_ru.streaming.transcription import Transcription
+from stt_ru.streaming.timing.forced_alignment import TimingError
+from stt_ru.streaming.timing.timings import fill_word_timings_inplace, log_probs_of
+from stt_ru.streaming.timing.transcription import Transcription
 
 LETTERS = "абвгдежзийклмнопрстуфхцчшщъыьэюя"
 FRAME = 640  # samples, 40 ms

@@ -9,17 +9,17 @@ from numpy.typing import NDArray
 from stt_ru import Transcriber
 from stt_ru.audio import load_audio
 from stt_ru.errors import AudioError, StreamingError, UsageError
-from stt_ru.streaming.caller import receive_transcription
-from stt_ru.streaming.chunks import (
+from stt_ru.streaming.schedule.caller import receive_transcription
+from stt_ru.streaming.queue.chunks import (
     OutputChunk,
     Signal,
     TranscriptionChunk,
     check_consistency,
 )
-from stt_ru.streaming.model import DummyASR
-from stt_ru.streaming.sender import make_sender
-from stt_ru.streaming.wrappers import LONGEST_TAIL_S, OfflineToStreaming, StreamingToOffline
-from stt_ru.transcriber import Transcript
+from stt_ru.streaming.engines.model import DummyASR
+from stt_ru.streaming.schedule.sender import make_sender
+from stt_ru.streaming.engines.adapters import LONGEST_TAIL_S, OfflineToStreaming, StreamingToOffline
+from stt_ru.recognition.transcriber import Transcript
 
 from .fakes import PATIENCE_S, tone
 

@@ -186,7 +186,7 @@ def offline(folder: Path) -> tuple[Any, Recognize]:
 
 def streaming(folder: Path, chunk_ms: int) -> Recognize:
     """Recognition of one waveform that arrives in chunks."""
-    from stt_ru.streaming.tiny_ru_stream import TinyRuStreamDecoder  # needs the package
+    from stt_ru.streaming.engines.tiny_ru_stream import TinyRuStreamDecoder  # needs the package
 
     decoder = TinyRuStreamDecoder(folder)
 

@@ -20,7 +20,7 @@ from grammar import normalize
 from model import ALPHABET, BLANK, ROW_FRAMES
 from numpy.typing import NDArray
 
-from stt_ru.streaming.forced_alignment import align_words, spell
+from stt_ru.streaming.timing.forced_alignment import align_words, spell
 
 if TYPE_CHECKING:
     import random

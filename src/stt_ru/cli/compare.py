@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from stt_ru.cli.options import REPORT, ComparedGroups, argument, option
-from stt_ru.cli.streams import print_answer, print_message
+from stt_ru.cli.stdio import print_answer, print_message
 from stt_ru.errors import UsageError
 
 if TYPE_CHECKING:
@@ -58,10 +58,10 @@ def compare(
     Коды выхода: 0 – сравнено; 1 – одна из моделей распознала не все записи; 2 – отчёты не читаются
     или не сравнимы; 3 – с --fail-if-worse: B достоверно хуже.
     """
-    from stt_ru.report.reading import read_report
+    from stt_ru.report.json_read import read_report
     from stt_ru.report.table import format_table
     from stt_ru.report.trust import trust_notes, verdicts
-    from stt_ru.statistics import describe
+    from stt_ru.analysis.significance import describe
 
     a = _model(read_report(report_a).models, report_a, model_a, "--model-a")
     b = _model(read_report(report_b).models, report_b, model_b, "--model-b")

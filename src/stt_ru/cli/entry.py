@@ -8,7 +8,7 @@ from copy import copy
 from typing import TYPE_CHECKING
 
 from stt_ru.cli.interrupts import Interruption
-from stt_ru.cli.streams import flush_streams, prepare_streams, print_message
+from stt_ru.cli.stdio import flush_streams, prepare_streams, print_message
 from stt_ru.errors import SttRuError, system_reason
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stt_ru.background import call_in_background
+from stt_ru.recognition.threads import call_in_background
 from stt_ru.cli.interrupts import finishing
 from stt_ru.cli.options import (
     DEFAULT_MODEL,
@@ -49,13 +49,13 @@ from stt_ru.cli.options import (
     model_option,
     option,
 )
-from stt_ru.cli.outcome import (
+from stt_ru.cli.output import (
     AskedRules,
     check_output,
     print_and_save,
     recordings_folder,
 )
-from stt_ru.cli.recognition import (
+from stt_ru.cli.run_models import (
     check_models,
     check_vad,
     forbid_network,
@@ -68,7 +68,7 @@ from stt_ru.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stt_ru.cli.models import ModelRequest
+    from stt_ru.recognition.user_modules import ModelRequest
     from stt_ru.evaluation import ModelSource
     from stt_ru.manifest import Sample
 
@@ -153,10 +153,10 @@ def evaluate(
     Коды выхода: 0 – всё сделано; 1 – модель не загрузилась, запись не распознана или отчёт не
     записан; 2 – неверные аргументы или манифест; 130 – Ctrl+C, 143 – SIGTERM.
     """
-    from stt_ru.cli.models import parse_models
-    from stt_ru.grouping import check_group_by
+    from stt_ru.recognition.user_modules import parse_models
+    from stt_ru.analysis.grouping import check_group_by
     from stt_ru.manifest import load_manifest
-    from stt_ru.report.files import check_folder
+    from stt_ru.files.writing import check_folder
 
     notices: list[str] = []  # said after the table, where they are seen
     threads = _workers(workers)
@@ -178,9 +178,9 @@ def evaluate(
         forbid_network()
     call_in_background(lambda: import_module("stt_ru.evaluation"))
     from stt_ru.evaluation import evaluate_models
-    from stt_ru.onnx_models import providers_for
-    from stt_ru.segmentation import VadOptions
-    from stt_ru.streaming.sources import STREAMING_ENGINES
+    from stt_ru.recognition.onnx_models import providers_for
+    from stt_ru.recognition.segmentation import VadOptions
+    from stt_ru.streaming.run.sources import STREAMING_ENGINES
 
     vad = VadOptions(
         threshold=vad_threshold,
@@ -259,7 +259,7 @@ def _workers(text: str) -> int | None:
 
 def _workers_for(samples: Sequence[Sample], providers: Sequence[str]) -> int:
     """One recording a core; one at a time on an accelerator, which is itself parallel."""
-    from stt_ru.transcriber import available_cores
+    from stt_ru.recognition.transcriber import available_cores
 
     if providers[0] != "CPUExecutionProvider":
         return 1
@@ -270,10 +270,10 @@ def _workers_for(samples: Sequence[Sample], providers: Sequence[str]) -> int:
 def _sources(
     requests: Sequence[ModelRequest], settings: dict[str, Any], threads: int | None
 ) -> list[ModelSource]:
-    from stt_ru.cli.models import labels, user_factory
+    from stt_ru.recognition.user_modules import labels, user_factory
     from stt_ru.evaluation import ModelSource
-    from stt_ru.streaming.sources import STREAMING_ENGINES, streaming_recognizer
-    from stt_ru.transcriber import Recognizer, Transcriber
+    from stt_ru.streaming.run.sources import STREAMING_ENGINES, streaming_recognizer
+    from stt_ru.recognition.transcriber import Recognizer, Transcriber
 
     def transcriber(request: ModelRequest) -> Recognizer:
         return Transcriber(request.name, model_dir=request.folder, **settings)
@@ -297,7 +297,7 @@ def _sources(
 
 
 def _cached(source: ModelSource, folder: Path) -> ModelSource:
-    from stt_ru.cache import CachedRecognizer
+    from stt_ru.recognition.cache import CachedRecognizer
 
     place = folder.absolute()  # a recogniser may change the current folder
     return replace(source, load=lambda: CachedRecognizer(source.load(), place))

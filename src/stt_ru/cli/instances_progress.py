@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from stt_ru.cli.streams import print_message
+from stt_ru.cli.stdio import print_message
 
 if TYPE_CHECKING:
-    from stt_ru.simultaneous.evaluator import EvaluationProgress
-    from stt_ru.simultaneous.record import InstanceRecord
+    from stt_ru.simultaneous.run.evaluator import EvaluationProgress
+    from stt_ru.simultaneous.core.record import InstanceRecord
 
 _LINE_EVERY_S: Final = 10.0
 

@@ -63,8 +63,8 @@ def model_option(help: str) -> Any:
 
 def _model_names(incomplete: str) -> list[str]:
     """Names for the Tab key."""
-    from stt_ru.onnx_models import known_models
-    from stt_ru.streaming.sources import STREAMING_ENGINES
+    from stt_ru.recognition.onnx_models import known_models
+    from stt_ru.streaming.run.sources import STREAMING_ENGINES
 
     names = (*known_models(), *STREAMING_ENGINES)
     return [name for name in names if name.startswith(incomplete)]

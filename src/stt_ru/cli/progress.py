@@ -6,7 +6,7 @@ import sys
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-from stt_ru.cli.streams import print_message
+from stt_ru.cli.stdio import print_message
 from stt_ru.evaluation import SilentListener
 from stt_ru.report.table import percent, speed
 

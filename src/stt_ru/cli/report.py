@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from stt_ru.cli.options import REPORT, EmbedAudio, GlossaryFile, GroupBy, argument, option
-from stt_ru.cli.outcome import AskedRules, check_output, print_warning, recordings_folder
-from stt_ru.cli.streams import print_message
+from stt_ru.cli.output import AskedRules, check_output, print_warning, recordings_folder
+from stt_ru.cli.stdio import print_message
 from stt_ru.errors import UsageError
 
 if TYPE_CHECKING:
-    from stt_ru.report.reading import StoredReport
+    from stt_ru.report.json_read import StoredReport
 
 
 def report(
@@ -44,7 +44,7 @@ def report(
 
     Коды выхода: 0 – сделано; 1 – файл не записан; 2 – отчёт не читается.
     """
-    from stt_ru.report.reading import read_report
+    from stt_ru.report.json_read import read_report
 
     check_output(output, [stored], embed_audio=embed_audio)
     if audio_dir is not None and not audio_dir.is_dir():
@@ -52,8 +52,8 @@ def report(
     found = read_report(stored)
     from datetime import datetime
 
-    from stt_ru.report.content import make_content, render
-    from stt_ru.report.files import write_report
+    from stt_ru.report.findings import make_content, render
+    from stt_ru.files.writing import write_report
 
     for warning in found.warnings:
         print_warning(warning)

@@ -13,7 +13,7 @@ from typing import Any, Final
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from stt_ru.cli.streams import print_answer, print_message
+from stt_ru.cli.stdio import print_answer, print_message
 
 _HELP_OF_ITS_OWN: Final = {  # options that typer adds itself
     "--help": "Показать эту справку и выйти.",

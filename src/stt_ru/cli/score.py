@@ -17,7 +17,7 @@ from stt_ru.cli.options import (
     argument,
     option,
 )
-from stt_ru.cli.outcome import (
+from stt_ru.cli.output import (
     AskedRules,
     check_output,
     print_and_save,
@@ -105,7 +105,7 @@ def score(
     check_output(output, inputs)
     rules = AskedRules(numbers == "match", fillers, glossary)
     rules.check()
-    from stt_ru.stored import ColumnNames, score_files
+    from stt_ru.transcripts import ColumnNames, score_files
 
     scored = score_files(
         files,

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, cast
 
-from stt_ru.cli.arguments import split_names
+from stt_ru.cli.parsing import split_names
 from stt_ru.cli.options import (
     LATENCY,
     METRICS,
@@ -23,11 +23,11 @@ from stt_ru.cli.options import (
     source_type_option,
 )
 from stt_ru.cli.russian import number, whole_number
-from stt_ru.cli.streams import print_message
+from stt_ru.cli.stdio import print_message
 
 if TYPE_CHECKING:
-    from stt_ru.simultaneous.record import LatencyUnit
-    from stt_ru.simultaneous.segments import DataType
+    from stt_ru.simultaneous.core.record import LatencyUnit
+    from stt_ru.simultaneous.core.segments import DataType
 
 HOST: Final = "127.0.0.1"
 
@@ -126,7 +126,7 @@ def serve(
 
     Коды выхода: 2 – неверные аргументы или данные; 130 – Ctrl+C, 143 – SIGTERM.
     """
-    from stt_ru.simultaneous.dataset import check_sources, load_dataset
+    from stt_ru.simultaneous.core.dataset import check_sources, load_dataset
     from stt_ru.simultaneous.server.corpus import SAMPLE_RATE
     from stt_ru.simultaneous.server.running import (
         TOKEN_VARIABLE,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final, cast
 
 import typer
 
-from stt_ru.cli.arguments import split_names
+from stt_ru.cli.parsing import split_names
 from stt_ru.cli.instances_progress import instances_progress
 from stt_ru.cli.interrupts import Interrupted
 from stt_ru.cli.options import (
@@ -31,18 +31,18 @@ from stt_ru.cli.options import (
     option,
     source_type_option,
 )
-from stt_ru.cli.outcome import succeeds
+from stt_ru.cli.output import succeeds
 from stt_ru.cli.russian import number, one_of, whole_number
-from stt_ru.cli.streams import print_answer, print_message
+from stt_ru.cli.stdio import print_answer, print_message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from stt_ru.simultaneous.record import InstanceRecord, LatencyUnit
-    from stt_ru.simultaneous.runs import RunRequest
+    from stt_ru.simultaneous.core.record import InstanceRecord, LatencyUnit
+    from stt_ru.simultaneous.run.request import RunRequest
     from stt_ru.simultaneous.scorers import Scores
-    from stt_ru.simultaneous.segments import DataType
+    from stt_ru.simultaneous.core.segments import DataType
 
 # Written here as well as in the library, whose modules are heavy; a test keeps them equal.
 MAX_TAIL_STEPS: Final = 1000
@@ -227,7 +227,7 @@ def simul(
     Коды выхода: 0 – всё сделано; 1 – агент или показатель завершился ошибкой или файл не записан;
     2 – неверные аргументы или данные; 130 – Ctrl+C, 143 – SIGTERM.
     """
-    from stt_ru.simultaneous.runs import RunRequest
+    from stt_ru.simultaneous.run.request import RunRequest
 
     request = RunRequest(
         manifest=manifest,
@@ -271,7 +271,7 @@ def _stdout_is_the_tables() -> AbstractContextManager[object]:
 
 
 def _run(request: RunRequest, *, show_progress: bool) -> int:
-    from stt_ru.simultaneous.runs import prepare_run
+    from stt_ru.simultaneous.run.request import prepare_run
 
     with _stdout_is_the_tables():
         run = prepare_run(request)
@@ -294,7 +294,7 @@ def _run(request: RunRequest, *, show_progress: bool) -> int:
 
 
 def _score_again(request: RunRequest) -> int:
-    from stt_ru.simultaneous.runs import rescore
+    from stt_ru.simultaneous.run.request import rescore
 
     with _stdout_is_the_tables():
         done = rescore(request)
@@ -306,10 +306,10 @@ def _score_again(request: RunRequest) -> int:
 
 
 def _run_remotely(request: RunRequest, address: str, port: int, *, show_progress: bool) -> int:
-    from stt_ru.simultaneous.client import RemoteSession, evaluate_remotely
-    from stt_ru.simultaneous.runs import check_remote, prepare_remote_run
+    from stt_ru.simultaneous.core.client import RemoteSession, evaluate_remotely
+    from stt_ru.simultaneous.run.request import check_remote, prepare_remote_run
     from stt_ru.simultaneous.server.running import TOKEN_VARIABLE
-    from stt_ru.simultaneous.table import failed_sentences, format_figures
+    from stt_ru.simultaneous.run.table import failed_sentences, format_figures
 
     check_remote(request)
     with RemoteSession(address, port, token=os.environ.get(TOKEN_VARIABLE) or None) as session:
@@ -333,7 +333,7 @@ def print_scores(
     scores: Scores, instances: Mapping[int, InstanceRecord], notices: Sequence[str]
 ) -> int:
     """Print the table, and after it all that is to be known beside it; the exit code."""
-    from stt_ru.simultaneous.table import closing_sentences, format_scores
+    from stt_ru.simultaneous.run.table import closing_sentences, format_scores
 
     is_printed = succeeds(lambda: print_answer(format_scores(scores)))
     for notice in notices:

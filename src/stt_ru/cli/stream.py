@@ -32,14 +32,14 @@ from stt_ru.cli.options import (
     model_option,
     option,
 )
-from stt_ru.cli.outcome import (
+from stt_ru.cli.output import (
     check_installed,
     check_output,
     print_notes,
     save_report,
     succeeds,
 )
-from stt_ru.cli.recognition import (
+from stt_ru.cli.run_models import (
     check_models,
     check_vad,
     forbid_network,
@@ -47,19 +47,19 @@ from stt_ru.cli.recognition import (
     without_effect,
 )
 from stt_ru.cli.russian import number, whole_number
-from stt_ru.cli.streams import print_answer, print_message
+from stt_ru.cli.stdio import print_answer, print_message
 from stt_ru.errors import ReportError, UsageError
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from stt_ru.cli.models import ModelRequest
+    from stt_ru.recognition.user_modules import ModelRequest
     from stt_ru.manifest import Sample
-    from stt_ru.streaming.history import History
-    from stt_ru.streaming.results import StreamOptions, StreamReport
-    from stt_ru.streaming.sources import StreamSource
-    from stt_ru.streaming.truth import TrueWords
+    from stt_ru.streaming.run.history import History
+    from stt_ru.streaming.run.results import StreamOptions, StreamReport
+    from stt_ru.streaming.run.sources import StreamSource
+    from stt_ru.streaming.timing.reference_words import TrueWords
 
 # Written here as well as in the library, whose modules are heavy; a test keeps them equal.
 DEFAULT_MODEL: Final = "tiny-ru"
@@ -229,9 +229,9 @@ def stream(
     Коды выхода: 0 – всё сделано; 1 – модель не загрузилась, запись не распознана или отчёт не
     записан; 2 – неверные аргументы или манифест; 130 – Ctrl+C, 143 – SIGTERM.
     """
-    from stt_ru.cli.models import parse_model, parse_models
+    from stt_ru.recognition.user_modules import parse_model, parse_models
     from stt_ru.manifest import load_manifest
-    from stt_ru.report.files import check_folder
+    from stt_ru.files.writing import check_folder
 
     notices: list[str] = []  # said after the table, where they are seen
     samples = load_manifest(manifest, allow_empty=allow_empty, warn=notices.append)
@@ -253,9 +253,9 @@ def stream(
     # From here on the heavy libraries are loaded; a wrong request above has not paid for them.
     if offline:
         forbid_network()
-    from stt_ru.onnx_models import providers_for
-    from stt_ru.segmentation import VadOptions
-    from stt_ru.streaming.sources import STREAMING_MODELS
+    from stt_ru.recognition.onnx_models import providers_for
+    from stt_ru.recognition.segmentation import VadOptions
+    from stt_ru.streaming.run.sources import STREAMING_MODELS
 
     vad = VadOptions()
     providers = providers_for(device)
@@ -287,7 +287,7 @@ def stream(
     truth = _truth(samples, aligner_request, timings, offline=offline)
     levels = _levels(interval, speed, realtime, streams, timeout)
     keeper = _Keeper(samples, history, plots)
-    from stt_ru.streaming.running import evaluate_streams
+    from stt_ru.streaming.run.loop import evaluate_streams
 
     reports, interrupted = run_models(
         lambda progress: evaluate_streams(
@@ -317,8 +317,8 @@ def stream(
 def _sources(
     requests: Sequence[ModelRequest], settings: dict[str, Any], step_s: float
 ) -> list[StreamSource]:
-    from stt_ru.cli.models import labels, user_factory
-    from stt_ru.streaming.sources import factory_source, stream_source
+    from stt_ru.recognition.user_modules import labels, user_factory
+    from stt_ru.streaming.run.sources import factory_source, stream_source
 
     sources = []
     for request, label in zip(requests, labels(requests), strict=True):
@@ -335,9 +335,9 @@ def _sources(
 def _truth(
     samples: Sequence[Sample], request: ModelRequest, timings: Path | None, *, offline: bool
 ) -> TrueWords:
-    from stt_ru.onnx_models import check_model_name
-    from stt_ru.streaming.ctc import load_ctc_model
-    from stt_ru.streaming.truth import TrueWords
+    from stt_ru.recognition.onnx_models import check_model_name
+    from stt_ru.streaming.timing.ctc import load_ctc_model
+    from stt_ru.streaming.timing.reference_words import TrueWords
 
     check_model_name(request.name, has_folder=request.folder is not None)
     folder = request.folder and request.folder.absolute()  # loaded when it is needed first
@@ -348,7 +348,7 @@ def _truth(
 def _levels(
     interval_s: float, speed: float, realtime: bool | None, streams: int, timeout_s: float
 ) -> list[StreamOptions]:
-    from stt_ru.streaming.results import StreamOptions
+    from stt_ru.streaming.run.results import StreamOptions
 
     def level(streams: int, *, realtime: bool | None) -> StreamOptions:
         return StreamOptions(
@@ -385,11 +385,11 @@ class _Keeper:
         channel = "" if sample.channel is None else f".{sample.channel}"
         name = f"{row + 1:04d}-{_file_name(sample.path.stem)}{channel}"
         if self._history is not None:
-            from stt_ru.streaming.history import save_history
+            from stt_ru.streaming.run.history import save_history
 
             save_history(history, self._folder(self._history, label) / f"{name}.json")
         if self._plots is not None:
-            from stt_ru.streaming.plots import save_recording_plot
+            from stt_ru.streaming.run.plots import save_recording_plot
 
             file = self._folder(self._plots, label) / f"{name}.png"
             save_recording_plot(history.evaluate(waveform), file, title=f"{label}: {sample.audio}")
@@ -400,7 +400,7 @@ class _Keeper:
         Raises:
             ReportError: If it cannot be made.
         """
-        from stt_ru.report.files import reason
+        from stt_ru.files.writing import reason
 
         if label not in self._names:
             taken = {name.casefold() for name in self._names.values()}
@@ -418,7 +418,7 @@ class _Keeper:
         """Draw all models together."""
         if self._plots is None or not reports:
             return
-        from stt_ru.streaming.plots import save_summary_plot
+        from stt_ru.streaming.run.plots import save_summary_plot
 
         save_summary_plot(reports, self._plots / "summary.png")
 
@@ -430,7 +430,7 @@ def _file_name(text: str) -> str:
 def _print_and_save(
     reports: Sequence[StreamReport], notices: Sequence[str], manifest: Path, output: Path | None
 ) -> int:
-    from stt_ru.streaming.report import (
+    from stt_ru.streaming.run.report import (
         format_stream_table,
         stream_json,
         stream_notes,
@@ -455,7 +455,7 @@ def _print_and_save(
 
 
 def _save_timings(target: Path, samples: Sequence[Sample], truth: TrueWords) -> None:
-    from stt_ru.streaming.timing_files import save_timings
+    from stt_ru.streaming.timing.files import save_timings
 
     known = truth.known()
     save_timings(target, [(samples[row], known[row]) for row in sorted(known)])

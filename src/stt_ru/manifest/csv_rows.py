@@ -10,8 +10,8 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from stt_ru.manifest.files import LINE_END
-from stt_ru.manifest.messages import counted, quoted
+from stt_ru.files.reading import LINE_END
+from stt_ru.files.wording import counted, quoted
 from stt_ru.manifest.recordings import looks_like_recording
 from stt_ru.manifest.rows import (
     AUDIO,

@@ -7,8 +7,8 @@ import math
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from stt_ru.manifest.files import LINE_END
-from stt_ru.manifest.messages import quoted, shown
+from stt_ru.files.reading import LINE_END
+from stt_ru.files.wording import quoted, shown
 from stt_ru.manifest.rows import (
     AUDIO,
     CHANNEL,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from stt_ru.errors import ManifestError
 from stt_ru.manifest.csv_rows import read_csv
-from stt_ru.manifest.files import (
+from stt_ru.files.reading import (
     CSV_SUFFIXES,
     JSONL_SUFFIXES,
     describe_os_error,
@@ -20,11 +20,11 @@ from stt_ru.manifest.files import (
 )
 from stt_ru.manifest.folder import read_folder
 from stt_ru.manifest.jsonl_rows import read_jsonl
-from stt_ru.manifest.messages import quoted, shown
+from stt_ru.files.wording import quoted, shown
 from stt_ru.manifest.recordings import AUDIO_SUFFIXES, Recording, Recordings
 from stt_ru.manifest.rows import Faults, Row, UnreadMarks, text_fault
 from stt_ru.manifest.sample import Sample
-from stt_ru.normalize import normalize
+from stt_ru.text.normalize import normalize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

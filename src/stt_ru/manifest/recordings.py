@@ -10,8 +10,8 @@ import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from stt_ru.manifest.files import describe_os_error, kind
-from stt_ru.manifest.messages import quoted
+from stt_ru.files.reading import describe_os_error, kind
+from stt_ru.files.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

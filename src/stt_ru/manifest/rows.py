@@ -6,9 +6,9 @@ import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from stt_ru.errors import ManifestError
-from stt_ru.manifest.messages import counted, listed, quoted
-from stt_ru.normalize import normalize
-from stt_ru.variants import Marked, VariantsError, looks_marked, read_reference
+from stt_ru.files.wording import counted, listed, quoted
+from stt_ru.text.normalize import normalize
+from stt_ru.text.marked_references import Marked, VariantsError, looks_marked, read_reference
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -95,7 +95,7 @@ def text_fault(text: str, *, allow_empty: bool, variants: bool) -> str | None:
     Args:
         text: As written.
         allow_empty: Whether a text without words is a recording without speech.
-        variants: Whether marks of `stt_ru.variants` are read in it.
+        variants: Whether marks of `stt_ru.text.marked_references` are read in it.
     """
     try:
         reference = read_reference(text) if variants else normalize(text)
@@ -111,7 +111,7 @@ def text_fault(text: str, *, allow_empty: bool, variants: bool) -> str | None:
 
 
 class UnreadMarks:
-    """True texts with marks of `stt_ru.variants` that nobody asked to read."""
+    """True texts with marks of `stt_ru.text.marked_references` that nobody asked to read."""
 
     def __init__(self) -> None:
         self._first: tuple[str, str] | None = None

@@ -6,11 +6,11 @@ from html import escape
 from typing import TYPE_CHECKING, Final
 
 from stt_ru.errors import MissingExtraError
-from stt_ru.insight import row_alignment, worst
-from stt_ru.report.rows import ROW_COLUMNS, row_values
+from stt_ru.analysis.error_analysis import row_alignment, worst
+from stt_ru.report.fields import ROW_COLUMNS, row_values
 from stt_ru.report.table import COLUMNS, cells, percent
-from stt_ru.statistics import uncertainty
-from stt_ru.variants import ANYTHING
+from stt_ru.analysis.significance import uncertainty
+from stt_ru.text.marked_references import ANYTHING
 
 if TYPE_CHECKING:
     from pandas import DataFrame

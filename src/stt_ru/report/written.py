@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stt_ru.report.table import percent
-from stt_ru.writing import MARKS, Writing
+from stt_ru.analysis.punctuation import MARKS, Writing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

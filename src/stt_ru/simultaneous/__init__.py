@@ -13,7 +13,7 @@ from stt_ru.simultaneous.agents import (
     WriteAction,
     entrypoint,
 )
-from stt_ru.simultaneous.segments import (
+from stt_ru.simultaneous.core.segments import (
     EmptySegment,
     Segment,
     SpeechSegment,

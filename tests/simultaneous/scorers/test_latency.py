@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stt_ru.simultaneous.scorers.latency import (
+from stt_ru.scoring.latency import (
     average_lagging,
     average_proportion,
     average_proportion_of_hypothesis,

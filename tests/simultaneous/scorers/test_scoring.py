@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from stt_ru.errors import AudioError, UsageError
-from stt_ru.simultaneous.record import InstanceRecord
+from stt_ru.simultaneous.core.record import InstanceRecord
 from stt_ru.simultaneous.scorers import (
     ALScorer,
     APScorer,

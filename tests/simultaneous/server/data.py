@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stt_ru.errors import AudioError
-from stt_ru.simultaneous.dataset import SpeechDataset, SpeechItem, TextDataset
-from stt_ru.simultaneous.instance import SpeechSource
+from stt_ru.simultaneous.core.dataset import SpeechDataset, SpeechItem, TextDataset
+from stt_ru.simultaneous.core.instance import SpeechSource
 from stt_ru.simultaneous.scorers import ALScorer, APScorer, DALScorer, WERScorer
 from stt_ru.simultaneous.server.corpus import SAMPLE_RATE, Corpus
 from stt_ru.simultaneous.server.session import Journal, Session, SessionSettings

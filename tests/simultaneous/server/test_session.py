@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from stt_ru.errors import SttRuError
-from stt_ru.simultaneous.record import InstanceRecord
+from stt_ru.simultaneous.core.record import InstanceRecord
 from stt_ru.simultaneous.server.errors import (
     BadRequestError,
     NotSavedError,

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from stt_ru.errors import UsageError
-from stt_ru.simultaneous.dataset import TextDataset
-from stt_ru.simultaneous.evaluator import score_log
-from stt_ru.simultaneous.instance_log import read_log
+from stt_ru.simultaneous.core.dataset import TextDataset
+from stt_ru.simultaneous.run.evaluator import score_log
+from stt_ru.simultaneous.run.log import read_log
 from stt_ru.simultaneous.scorers import ALScorer, WERScorer
 from stt_ru.simultaneous.server.corpus import Corpus
 from stt_ru.simultaneous.server.errors import (

@@ -10,13 +10,13 @@ import inspect
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from stt_ru.simultaneous.agents.states import AgentStates
-from stt_ru.simultaneous.segments import EmptySegment, Segment, SpeechSegment, TextSegment
+from stt_ru.simultaneous.core.segments import EmptySegment, Segment, SpeechSegment, TextSegment
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from stt_ru.simultaneous.agents.actions import Action
-    from stt_ru.simultaneous.segments import DataType
+    from stt_ru.simultaneous.core.segments import DataType
 
 
 class GenericAgent:

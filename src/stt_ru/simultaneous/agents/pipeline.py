@@ -6,14 +6,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from stt_ru.simultaneous.agents.agent import GenericAgent
-from stt_ru.simultaneous.segments import EmptySegment
+from stt_ru.simultaneous.core.segments import EmptySegment
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Sequence
 
     from stt_ru.simultaneous.agents.states import AgentStates
-    from stt_ru.simultaneous.segments import DataType, Segment
+    from stt_ru.simultaneous.core.segments import DataType, Segment
 
 
 class AgentPipeline(GenericAgent):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stt_ru.simultaneous.segments import SpeechSegment, TextSegment
+from stt_ru.simultaneous.core.segments import SpeechSegment, TextSegment
 
 if TYPE_CHECKING:
-    from stt_ru.simultaneous.segments import Segment
+    from stt_ru.simultaneous.core.segments import Segment
 
 
 class AgentStates:

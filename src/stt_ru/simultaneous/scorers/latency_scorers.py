@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from stt_ru.simultaneous.instance import playing_starts
-from stt_ru.simultaneous.record import FAILED
-from stt_ru.simultaneous.scorers import latency
+from stt_ru.simultaneous.core.instance import playing_starts
+from stt_ru.simultaneous.core.record import FAILED
+from stt_ru.scoring import latency
 from stt_ru.simultaneous.scorers.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from stt_ru.simultaneous.record import InstanceRecord
+    from stt_ru.simultaneous.core.record import InstanceRecord
 
 
 class LatencyScorer:

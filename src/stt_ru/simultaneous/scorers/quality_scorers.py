@@ -6,17 +6,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from stt_ru.errors import MissingExtraError, SttRuError, UsageError
-from stt_ru.normalize import NORMALIZER, normalize
-from stt_ru.scoring import EDIT_SPLIT, score_texts, total_score
-from stt_ru.simultaneous.record import FAILED
+from stt_ru.text.normalize import NORMALIZER, normalize
+from stt_ru.scoring.counts import EDIT_SPLIT, score_texts, total_score
+from stt_ru.simultaneous.core.record import FAILED
 from stt_ru.simultaneous.scorers.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from stt_ru.scoring import Score
-    from stt_ru.simultaneous.record import InstanceRecord
-    from stt_ru.transcriber import Recognizer
+    from stt_ru.scoring.counts import Score
+    from stt_ru.simultaneous.core.record import InstanceRecord
+    from stt_ru.recognition.transcriber import Recognizer
 
 
 class QualityScorer:
@@ -124,14 +124,14 @@ class _EditRateScorer(QualityScorer):
 
 
 class WERScorer(_EditRateScorer):
-    """Word error rate after `stt_ru.normalize`, a fraction."""
+    """Word error rate after `stt_ru.text.normalize`, a fraction."""
 
     def _rate(self, score: Score) -> float | None:
         return score.words.rate
 
 
 class CERScorer(_EditRateScorer):
-    """Character error rate after `stt_ru.normalize`, a fraction."""
+    """Character error rate after `stt_ru.text.normalize`, a fraction."""
 
     def _rate(self, score: Score) -> float | None:
         return score.chars.rate
@@ -159,7 +159,7 @@ class ASRSacreBLEUScorer(SacreBLEUScorer):
     ) -> None:
         super().__init__(tokenizer)
         if recognizer is None:
-            from stt_ru.transcriber import Transcriber
+            from stt_ru.recognition.transcriber import Transcriber
 
             recognizer = Transcriber("tiny-ru")
         self.recognizer = recognizer

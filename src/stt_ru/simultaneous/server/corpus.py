@@ -7,11 +7,11 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 
 from stt_ru.errors import AudioError, SttRuError
-from stt_ru.simultaneous.instance import SpeechSource, TextSource
+from stt_ru.simultaneous.core.instance import SpeechSource, TextSource
 
 if TYPE_CHECKING:
-    from stt_ru.simultaneous.dataset import Dataset
-    from stt_ru.simultaneous.segments import DataType
+    from stt_ru.simultaneous.core.dataset import Dataset
+    from stt_ru.simultaneous.core.segments import DataType
 
 SAMPLE_RATE: Final = 16_000  # Hz, of the protocol
 SAMPLES_10_MS: Final = SAMPLE_RATE // 100  # 160; the protocol rounds segment_size to this step

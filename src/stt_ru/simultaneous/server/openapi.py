@@ -6,7 +6,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from stt_ru.simultaneous.segments import DataType
+    from stt_ru.simultaneous.core.segments import DataType
 
 _WHOLE = {"type": "integer", "minimum": 0, "maximum": 10**17}
 _TEXT = {"type": "string"}

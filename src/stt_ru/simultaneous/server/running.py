@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from stt_ru.simultaneous.dataset import Dataset
-    from stt_ru.simultaneous.record import LatencyUnit
+    from stt_ru.simultaneous.core.dataset import Dataset
+    from stt_ru.simultaneous.core.record import LatencyUnit
     from stt_ru.simultaneous.scorers import ScorerOptions
     from stt_ru.simultaneous.server.store import SessionStore
 

@@ -14,11 +14,11 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from stt_ru.normalize import normalize
-from stt_ru.scoring import EditCounts, count_edits
-from stt_ru.simultaneous.instance import Instance, SpeechSource, TextSource
+from stt_ru.text.normalize import normalize
+from stt_ru.scoring.counts import EditCounts, count_edits
+from stt_ru.simultaneous.core.instance import Instance, SpeechSource, TextSource
 from stt_ru.simultaneous.scorers.scoring import score_instances, skipped_sentences
-from stt_ru.simultaneous.segments import END_OF_SENTENCE
+from stt_ru.simultaneous.core.segments import END_OF_SENTENCE
 from stt_ru.simultaneous.server.corpus import SAMPLES_10_MS
 from stt_ru.simultaneous.server.errors import (
     BadRequestError,
@@ -29,8 +29,8 @@ from stt_ru.simultaneous.server.errors import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from stt_ru.simultaneous.clock import Clock
-    from stt_ru.simultaneous.record import InstanceRecord, LatencyUnit
+    from stt_ru.simultaneous.core.clock import Clock
+    from stt_ru.simultaneous.core.record import InstanceRecord, LatencyUnit
     from stt_ru.simultaneous.server.corpus import Corpus
 
 STEP_MS: Final = 10

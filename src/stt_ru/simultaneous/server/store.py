@@ -12,9 +12,9 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from stt_ru.errors import UsageError
-from stt_ru.report.files import reason
-from stt_ru.simultaneous.clock import WallClock
-from stt_ru.simultaneous.instance_log import LOG_NAME, drop_torn_line, log_line, read_log
+from stt_ru.files.writing import reason
+from stt_ru.simultaneous.core.clock import WallClock
+from stt_ru.simultaneous.run.log import LOG_NAME, drop_torn_line, log_line, read_log
 from stt_ru.simultaneous.server.errors import NotSavedError, TooManySessionsError, UnknownError
 from stt_ru.simultaneous.server.session import Journal, NoJournal, Session, SessionSettings
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from stt_ru.simultaneous.clock import Clock
-    from stt_ru.simultaneous.record import InstanceRecord
+    from stt_ru.simultaneous.core.clock import Clock
+    from stt_ru.simultaneous.core.record import InstanceRecord
     from stt_ru.simultaneous.server.corpus import Corpus
 
 MAX_SESSIONS: Final = 1000

@@ -1,0 +1,149 @@
+"""Punctuation and case, for models that write them: what WER does not see."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from stt_ru.scoring.alignment import align
+from stt_ru.text.numbers import split_words, visible
+from stt_ru.scoring.multi_reference import align_branch
+from stt_ru.text.marked_references import ANYTHING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from stt_ru.results import ModelReport
+
+MARKS: Final = {",": "запятые", ".": "точки", "?": "вопросы"}
+"""The marks that are counted, and what they are called; «…» is a full stop."""
+
+_WORD = re.compile(r"[^\W_]+")
+_ANY_MARK = re.compile(f"[{re.escape(''.join(MARKS))}…]")
+_NO_MARKS: Final[frozenset[str]] = frozenset()
+_YO = str.maketrans("ёЁ", "еЕ")
+
+
+@dataclass(frozen=True, slots=True)
+class MarkCounts:
+    """How often a mark stood where it should, where it should not, and was missing."""
+
+    right: int = 0
+    extra: int = 0
+    missing: int = 0
+
+    @property
+    def f1(self) -> float | None:
+        """Harmonic mean of precision and recall; None when the mark stands nowhere."""
+        total = 2 * self.right + self.extra + self.missing
+        return 2 * self.right / total if total else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writing:
+    """Punctuation and case of one report.
+
+    Attributes:
+        marks: Counts of each of `MARKS`; empty when references or texts have none of them at all.
+        case_errors: Words heard right and written with capitals elsewhere.
+        case_words: Words heard right that have letters; 0 when references or texts have no
+            capitals at all.
+    """
+
+    marks: Mapping[str, MarkCounts] = field(default_factory=dict)
+    case_errors: int = 0
+    case_words: int = 0
+
+    @property
+    def case_rate(self) -> float | None:
+        """Case errors over the words heard right; None without such words."""
+        return self.case_errors / self.case_words if self.case_words else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    words: Sequence[str]
+    """Normalised."""
+    raw: Sequence[str] | None
+    """As written; None when they cannot be told apart."""
+    marks: Sequence[frozenset[str]]
+    """After each word."""
+
+
+def _written(text: str) -> _Written:
+    split = split_words(text)
+    raw = _WORD.findall(visible(text))
+    last = len(split.words)
+    marks = [_NO_MARKS if gap == " " else _marks(gap, is_last=False) for gap in split.gaps[1:last]]
+    if last:
+        marks.append(_marks(split.gaps[last], is_last=True))
+    return _Written(split.words, raw if len(raw) == last else None, marks)
+
+
+@lru_cache(maxsize=1_000)
+def _marks(gap: str, *, is_last: bool) -> frozenset[str]:
+    """The marks between two words, or after the last one."""
+    # «3,5» and «10.30» have no blank after the sign: it belongs to the number.
+    if not is_last and not any(map(str.isspace, gap)):
+        return frozenset()
+    gap = gap.replace("…", ".")
+    return frozenset(mark for mark in MARKS if mark in gap)
+
+
+def writing(report: ModelReport) -> Writing:
+    """Compare punctuation and case of the recognised rows, along the alignment of their words.
+
+    A mark is right when both texts have it after words that are aligned, the same or not; a mark
+    after a word that was left out is missing, after one that was added extra.
+
+    Args:
+        report: The results; rows that failed take no part.
+    """
+    rows = [row for row in report.results if row.score is not None]
+    texts = [(row.compared_text, row.hypothesis or "") for row in rows]
+    sides = list(zip(*texts, strict=True))
+    may_have_marks = all(any(map(_ANY_MARK.search, side)) for side in sides)
+    may_have_case = all(any(text != text.lower() for text in side) for side in sides)
+    if not texts or not (may_have_marks or may_have_case):
+        return Writing()
+    counts = {mark: [0, 0, 0] for mark in MARKS}
+    case_errors = case_words = 0
+    has_marks, has_case = [False, False], [False, False]
+    for row, text in zip(rows, texts, strict=True):
+        written = true, heard = _written(text[0]), _written(text[1])
+        for side, one_text in enumerate(written):
+            has_marks[side] = has_marks[side] or any(one_text.marks)
+            has_case[side] = has_case[side] or any(
+                word != word.lower() for word in one_text.raw or ()
+            )
+        i = j = 0
+        if row.chosen is None:
+            pairs = align(true.words, heard.words)
+        else:
+            pairs = align_branch(row.chosen, " ".join(heard.words))
+        for one, two in pairs:
+            if one == ANYTHING:
+                j += 1
+                continue
+            wanted = true.marks[i] if one is not None else _NO_MARKS
+            found = heard.marks[j] if two is not None else _NO_MARKS
+            for mark in wanted | found if wanted or found else ():
+                counts[mark][0 if mark in wanted & found else 1 if mark in found else 2] += 1
+            if one == two and one is not None and true.raw and heard.raw and not one.isdigit():
+                case_words += 1
+                case_errors += _is_other_case(true.raw[i], heard.raw[j])
+            i += one is not None
+            j += two is not None
+    return Writing(
+        marks={mark: MarkCounts(*three) for mark, three in counts.items()}
+        if all(has_marks)
+        else {},
+        case_errors=case_errors if all(has_case) else 0,
+        case_words=case_words if all(has_case) else 0,
+    )
+
+
+def _is_other_case(true: str, heard: str) -> bool:
+    return true != heard and true.translate(_YO) != heard.translate(_YO)

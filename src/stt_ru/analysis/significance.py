@@ -1,0 +1,432 @@
+"""How far a difference can be trusted: bootstrap over recordings, and matched pairs of segments.
+
+Blocks, not words, are drawn: the errors of one recording depend on one another, and so may those
+of one call or speaker (``group_by``).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from stt_ru.scoring.alignment import align
+from stt_ru.errors import UsageError
+from stt_ru.analysis.grouping import block_keys
+from stt_ru.scoring.multi_reference import align_texts
+from stt_ru.text.normalize import normalize
+from stt_ru.text.marked_references import ANYTHING
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from stt_ru.scoring.alignment import Pair
+    from stt_ru.results import FileResult, ModelReport
+
+RESAMPLES: Final = 10_000
+MOST_DRAWS: Final = 200_000_000
+"""Blocks drawn in all; beyond 20,000 blocks there are fewer resamples, never less than 1,000."""
+SEED: Final = 20_040_517  # the week in May 2004 when Bisani and Ney presented the method
+CONFIDENCE: Final = 0.95
+LEAST_BLOCKS: Final = 5
+"""With fewer there is no interval: 5 blocks have 126 different resamples, 4 only 35."""
+FEW_BLOCKS: Final = 30
+"""With fewer an interval is shown with a warning: percentile intervals are then too narrow."""
+
+_DRAWS_AT_ONCE = 100_000  # indices that stay in the processor's cache
+_HALF_BITS = 31  # bits of a sum when two are kept in one 64-bit number
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """From ``low`` to ``high``; fractions."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uncertainty:
+    """How exact the rates of one report are.
+
+    Attributes:
+        blocks: Independent groups of rows that were drawn.
+        wer: 95 % interval of the word error rate; None with fewer than `LEAST_BLOCKS` blocks.
+        cer: The same of the character error rate.
+    """
+
+    blocks: int
+    wer: Interval | None
+    cer: Interval | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """B against A on the rows that both recognised; positive differences mean that B is worse.
+
+    Attributes:
+        label_a: The name of A.
+        label_b: The name of B.
+        rows: Rows that both recognised.
+        blocks: Independent groups of these rows.
+        wer_a: A's word error rate on these rows, a fraction; None without words.
+        wer_b: B's.
+        interval: 95 % interval of ``wer_b - wer_a``; None with fewer than `LEAST_BLOCKS` blocks.
+        reversed_share: Share of the resamples whose difference has not the sign of the observed
+            one, ties included; None without an interval, or when nothing differs.
+        mapsswe_p: Two-sided p of the matched pairs test; None where it does not exist.
+        mapsswe_segments: Segments with an error that it was made from.
+    """
+
+    label_a: str
+    label_b: str
+    rows: int
+    blocks: int
+    wer_a: float | None
+    wer_b: float | None
+    interval: Interval | None
+    reversed_share: float | None
+    mapsswe_p: float | None
+    mapsswe_segments: int
+
+    @property
+    def difference(self) -> float | None:
+        """``wer_b - wer_a``; None without words."""
+        if self.wer_a is None or self.wer_b is None:
+            return None
+        return self.wer_b - self.wer_a
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether the interval of the difference leaves out 0."""
+        return self.interval is not None and not self.interval.low <= 0 <= self.interval.high
+
+    @property
+    def is_b_worse(self) -> bool:
+        """Whether B makes more errors and that can be believed."""
+        return self.interval is not None and self.interval.low > 0
+
+    @property
+    def has_few_blocks(self) -> bool:
+        """Whether there are too few recordings to believe anything."""
+        return self.blocks < FEW_BLOCKS
+
+
+def uncertainty(
+    report: ModelReport, *, group_by: str | None = None, resamples: int | None = None
+) -> Uncertainty:
+    """Intervals of a report's rates: percentiles of their bootstrap (Bisani and Ney 2004).
+
+    A resample draws as many blocks as there are, with replacement, and its rate is its errors over
+    its reference words. Resamples without a reference word have no rate and are left out.
+
+    Args:
+        report: The results; rows that failed take no part.
+        group_by: Rows of one value of this manifest column are one block; None for rows of one
+            recording.
+        resamples: As in `resample`.
+    """
+    rows = [result for result in report.results if result.score is not None]
+    columns = np.concatenate([_word_counts(rows), _char_counts(rows)])
+    sums = block_sums(columns, block_keys(rows, group_by))
+    blocks = sums.shape[1]
+    if blocks < LEAST_BLOCKS:
+        return Uncertainty(blocks=blocks, wer=None, cer=None)
+    words, word_errors, chars, char_errors = resample(sums, resamples=resamples)
+    return Uncertainty(
+        blocks=blocks, wer=_interval(word_errors, words), cer=_interval(char_errors, chars)
+    )
+
+
+def compare(a: ModelReport, b: ModelReport, *, group_by: str | None = None) -> Comparison:
+    """Compare two reports of the same manifest, row by row.
+
+    Both rates of a resample are made of the same blocks, so that what is hard for both cancels
+    (Bisani and Ney 2004, section 4).
+
+    Args:
+        a: The old or first one.
+        b: The new or second one.
+        group_by: As in `uncertainty`.
+
+    Raises:
+        UsageError: If the reports have different rows.
+    """
+    if [_question(row) for row in a.results] != [_question(row) for row in b.results]:
+        raise UsageError(
+            f"отчёты {a.label} и {b.label} не сравнить построчно: записи или эталоны в них "
+            "различаются или стоят в другом порядке"
+        )
+    pairs = [
+        (one, two)
+        for one, two in zip(a.results, b.results, strict=True)
+        if one.score is not None and two.score is not None
+    ]
+    rows_a, rows_b = [one for one, _ in pairs], [two for _, two in pairs]
+    columns = np.concatenate([_word_counts(rows_a), _word_counts(rows_b)])
+    sums = block_sums(columns, block_keys(rows_a, group_by))
+    words_a, errors_a, words_b, errors_b = sums.sum(axis=1).tolist()
+    wer_a = errors_a / words_a if words_a else None
+    wer_b = errors_b / words_b if words_b else None
+    interval = reversed_share = None
+    if sums.shape[1] >= LEAST_BLOCKS and wer_a is not None and wer_b is not None:
+        differences = _differences(*resample(sums))
+        interval = _percentiles(differences)
+        if interval is not None and wer_a != wer_b:
+            agrees = np.sign(differences) == np.sign(wer_b - wer_a)
+            reversed_share = 1 - float(agrees.mean())
+    p, segments = _matched_pairs(
+        [value for one, two in pairs for value in _row_differences(one, two)]
+    )
+    return Comparison(
+        label_a=a.label,
+        label_b=b.label,
+        rows=len(pairs),
+        blocks=sums.shape[1],
+        wer_a=wer_a,
+        wer_b=wer_b,
+        interval=interval,
+        reversed_share=reversed_share,
+        mapsswe_p=p,
+        mapsswe_segments=segments,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statistics:
+    """What the figures of a table are worth.
+
+    Attributes:
+        group_by: The column whose values are blocks; None for recordings.
+        uncertainties: One a report; None where the model did not load.
+        comparisons: Each pair of models with the same rows, in the order of the table.
+    """
+
+    group_by: str | None
+    uncertainties: Sequence[Uncertainty | None]
+    comparisons: Sequence[Comparison]
+
+
+def describe(reports: Sequence[ModelReport], *, group_by: str | None = None) -> Statistics:
+    """Intervals of all reports, and comparisons of all pairs with the same rows.
+
+    Args:
+        reports: In the order of the table.
+        group_by: As in `uncertainty`.
+    """
+    questions = [[_question(row) for row in report.results] for report in reports]
+    return Statistics(
+        group_by=group_by,
+        uncertainties=tuple(
+            None if report.error is not None else uncertainty(report, group_by=group_by)
+            for report in reports
+        ),
+        comparisons=tuple(
+            compare(reports[one], reports[two], group_by=group_by)
+            for one, two in combinations(range(len(reports)), 2)
+            if questions[one] and questions[one] == questions[two]
+        ),
+    )
+
+
+def macro_average(rates: Iterable[float | None]) -> float | None:
+    """Mean of the recordings' own rates, each counting the same; None when none has one.
+
+    Example:
+        >>> macro_average([0.0, 1.0, None])
+        0.5
+    """
+    known = [rate for rate in rates if rate is not None]
+    return math.fsum(known) / len(known) if known else None
+
+
+def _question(row: FileResult) -> tuple[str, int | None, str]:
+    return row.audio, row.channel, normalize(row.reference)
+
+
+def _word_counts(rows: Sequence[FileResult]) -> NDArray[np.int64]:
+    """Words of the references and word errors of the rows; (2, rows)."""
+    counts = [row.score.words for row in rows if row.score is not None]
+    columns = [[one.length for one in counts], [one.errors for one in counts]]
+    return np.array(columns, dtype=np.int64)
+
+
+def _char_counts(rows: Sequence[FileResult]) -> NDArray[np.int64]:
+    """Characters of the references and character errors of the rows; (2, rows)."""
+    counts = [row.score.chars for row in rows if row.score is not None]
+    columns = [[one.length for one in counts], [one.errors for one in counts]]
+    return np.array(columns, dtype=np.int64)
+
+
+def block_sums(columns: NDArray[np.int64], keys: Sequence[Hashable]) -> NDArray[np.int64]:
+    """Sums of the columns' values over the rows of each block; (k, rows) becomes (k, blocks)."""
+    numbers: dict[Hashable, int] = {}
+    block_of = np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
+    sums = np.zeros((len(columns), len(numbers)), dtype=np.int64)
+    for column, total in zip(columns, sums, strict=True):
+        np.add.at(total, block_of, column)
+    return sums
+
+
+def resample(
+    values: NDArray[np.int64], *, resamples: int | None = None, seed: int = SEED
+) -> NDArray[np.int64]:
+    """Sums of each row of ``values`` over blocks drawn with replacement, the same for all rows.
+
+    Args:
+        values: Counts, shape (k, blocks), not negative.
+        resamples: How many times as many blocks as there are are drawn; None for `RESAMPLES`, fewer
+            with very many blocks.
+        seed: The same seed draws the same blocks.
+
+    Returns:
+        Shape (k, resamples).
+    """
+    k, blocks = values.shape
+    if resamples is None:
+        resamples = min(RESAMPLES, max(1_000, MOST_DRAWS // max(blocks, 1)))
+    fits = int(values.max(initial=0)) * blocks < 2**_HALF_BITS
+    # Two sums in one number halve the work; the carry of the lower one never reaches the upper.
+    packed = (values[::2] << 32) | values[1::2] if fits and k % 2 == 0 else values
+    drawn = np.empty((len(packed), resamples), dtype=np.int64)
+    generator = np.random.Generator(np.random.PCG64(seed))
+    step = max(1, _DRAWS_AT_ONCE // max(blocks, 1))
+    for first in range(0, resamples, step):
+        number = min(step, resamples - first)
+        chosen = generator.integers(0, blocks, (number, blocks))
+        for row, sums in zip(packed, drawn, strict=True):
+            row.take(chosen).sum(axis=1, out=sums[first : first + number])
+    if packed is values:
+        return drawn
+    return np.stack([drawn >> 32, drawn & 0xFFFF_FFFF], axis=1).reshape(k, resamples)
+
+
+def _interval(errors: NDArray[np.int64], lengths: NDArray[np.int64]) -> Interval | None:
+    """Percentiles of the resamples' rates; None when none has a denominator."""
+    has_rate = lengths > 0
+    if not has_rate.any():
+        return None
+    return _percentiles(errors[has_rate] / lengths[has_rate])
+
+
+def _differences(
+    words_a: NDArray[np.int64],
+    errors_a: NDArray[np.int64],
+    words_b: NDArray[np.int64],
+    errors_b: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """B's rate minus A's of each resample in which both have one.
+
+    The words differ where the systems said other branches of a reference.
+    """
+    have = (words_a > 0) & (words_b > 0)
+    differences: NDArray[np.float64]
+    if np.array_equal(words_a, words_b):
+        differences = (errors_b - errors_a)[have] / words_a[have]
+    else:
+        differences = errors_b[have] / words_b[have] - errors_a[have] / words_a[have]
+    return differences
+
+
+def _percentiles(rates: NDArray[np.float64]) -> Interval | None:
+    """The middle `CONFIDENCE` of the resamples' rates; None when there are none."""
+    if not len(rates):
+        return None
+    tail = (1 - CONFIDENCE) / 2
+    low, high = np.quantile(rates, [tail, 1 - tail])
+    return Interval(float(low), float(high))
+
+
+def mapsswe(rows: Iterable[tuple[str, str, str]]) -> tuple[float | None, int]:
+    """Matched pairs sentence-segment word error test (Gillick and Cox 1989).
+
+    Errors of a text fall into segments that both systems bound by two words they have right, or by
+    an end of the text; within a segment they may depend on one another, between segments hardly.
+    Z is the difference of the systems' errors in a segment, W = mean(Z) / (sd(Z) / √n) is normal
+    when the systems are equal and n is large (50 and more).
+
+    Args:
+        rows: Normalised reference, A's text, B's text of each recording.
+
+    Returns:
+        The two-sided p of W and the number of segments with an error. p is None with fewer than two
+        segments; it is 1 when all differences are 0, and 0 when they are equal and not 0.
+    """
+    differences: list[int] = []
+    for reference, text_a, text_b in rows:
+        if reference == text_a == text_b:
+            continue
+        words = reference.split()
+        differences += _segment_differences(
+            _errors_by_place(align(words, text_a.split())),
+            _errors_by_place(align(words, text_b.split())),
+        )
+    return _matched_pairs(differences)
+
+
+def _matched_pairs(differences: Sequence[int]) -> tuple[float | None, int]:
+    """The test of `mapsswe` on the differences of the segments."""
+    n = len(differences)
+    if n < 2:
+        return None, n
+    mean = sum(differences) / n
+    variance = sum((value - mean) ** 2 for value in differences) / (n - 1)
+    if variance == 0:
+        return (1.0 if mean == 0 else 0.0), n
+    w = mean / math.sqrt(variance / n)
+    return math.erfc(abs(w) / math.sqrt(2)), n
+
+
+_GOOD_RUN = 2  # words right in both systems that end a segment
+
+
+def _row_differences(one: FileResult, two: FileResult) -> list[int]:
+    """A's errors minus B's in each segment of a row that has an error.
+
+    Systems that said other branches of a reference have no common places: the row is one segment.
+    """
+    assert one.score is not None
+    assert two.score is not None
+    if not one.score.words.errors and not two.score.words.errors:
+        return []
+    if one.chosen != two.chosen:
+        return [one.score.words.errors - two.score.words.errors]
+    errors_a, errors_b = (
+        _errors_by_place(align_texts(row.reference, row.chosen, row.hypothesis or ""))
+        for row in (one, two)
+    )
+    return _segment_differences(errors_a, errors_b)
+
+
+def _segment_differences(errors_a: Sequence[int], errors_b: Sequence[int]) -> list[int]:
+    """A's errors minus B's in each segment that has an error; the errors are those of places."""
+    differences = []
+    run = 0
+    total = None  # of the open segment; None when none is open
+    # Places alternate: before word 0, word 0, before word 1, word 1, …, after the last word.
+    for place, (one, two) in enumerate(zip(errors_a, errors_b, strict=True)):
+        if one or two:
+            total = (total or 0) + one - two
+            run = 0
+        elif place % 2:
+            run += 1
+            if run == _GOOD_RUN and total is not None:
+                differences.append(total)
+                total = None
+    return differences if total is None else [*differences, total]
+
+
+def _errors_by_place(pairs: Iterable[Pair]) -> list[int]:
+    """Errors at each of N words and at each gap between words: 2·N + 1 places."""
+    places = [0]
+    for true, heard in pairs:
+        if true is None:
+            places[-1] += 1
+        elif true != ANYTHING:
+            places += [int(true != heard), 0]
+    return places

@@ -1,0 +1,235 @@
+"""What every command does with its reports: the table, what must be said beside it, the file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from stt_ru.cli.stdio import print_answer, print_message
+from stt_ru.errors import MissingExtraError, ReportError, UsageError
+
+if TYPE_CHECKING:
+    from stt_ru.scoring.relaxed import Rules
+    from stt_ru.report.sentences import Note
+    from stt_ru.results import ModelReport
+
+# Written here as well as in the library, which is not light; a test keeps them equal.
+SUFFIXES: Final = (".json", ".html", ".md", ".csv", ".xlsx")
+
+# The package that a file takes, and the extra it is in.
+_PACKAGES: Final = {".html": ("jinja2", "report"), ".xlsx": ("xlsxwriter", "xlsx")}
+
+
+@dataclass(frozen=True)
+class AskedRules:
+    """The options ``--numbers``, ``--fillers`` and ``--glossary`` of a command.
+
+    Attributes:
+        numbers: Whether WER with equal numbers was asked for.
+        fillers: Whether WER without fillers was.
+        glossary: The glossary's file; None for none.
+    """
+
+    numbers: bool = False
+    fillers: bool = False
+    glossary: Path | None = None
+
+    @property
+    def are_asked(self) -> bool:
+        """Whether the table of rules is to be printed."""
+        return self.numbers or self.fillers or self.glossary is not None
+
+    def check(self) -> None:
+        """Read the glossary, so that a broken one is said before any work is done.
+
+        Raises:
+            UsageError: If it cannot be read.
+        """
+        if self.glossary is not None:
+            _ = self.rules
+
+    @cached_property
+    def rules(self) -> Rules:
+        """The rules; the glossary is read once, it may have changed when the work is done.
+
+        Raises:
+            UsageError: If the glossary cannot be read.
+        """
+        from stt_ru.scoring.relaxed import FILLERS, Glossary, Rules, read_glossary
+
+        return Rules(
+            numbers=self.numbers,
+            fillers=FILLERS if self.fillers else frozenset(),
+            glossary=Glossary() if self.glossary is None else read_glossary(self.glossary),
+        )
+
+
+def recordings_folder(manifest: Path) -> Path:
+    """The folder that the recordings of a manifest are named from."""
+    return manifest if manifest.is_dir() else manifest.parent
+
+
+def check_output(
+    output: Path | None,
+    inputs: Sequence[Path],
+    *,
+    suffixes: tuple[str, ...] = SUFFIXES,
+    what: str = "отчёт",
+    embed_audio: bool = False,
+) -> None:
+    """Refuse a report that cannot be written or would replace what it is made from.
+
+    Args:
+        output: The report's file; None for none.
+        inputs: What it is made from.
+        suffixes: The kinds of files that the command writes.
+        what: What the user calls it.
+        embed_audio: Whether recordings are to be put into it, which only a page can hold.
+
+    Raises:
+        UsageError: Saying why.
+    """
+    from stt_ru.files.writing import check_target
+
+    if embed_audio and (output is None or output.suffix.lower() != ".html"):
+        raise UsageError("--embed-audio кладёт записи внутрь страницы: укажите -o ФАЙЛ.html")
+    if output is None:
+        return
+    check_target(output, suffixes=suffixes, what=what)
+    suffix = output.suffix.lower()
+    if suffix in _PACKAGES:
+        package, extra = _PACKAGES[suffix]
+        check_installed(package, f"отчёт {suffix}", extra)
+    for path in inputs:
+        if output.exists() and output.resolve() == path.resolve():
+            raise UsageError(f"{what} {output} стёр бы {path}: укажите другой файл")
+
+
+def check_installed(package: str, feature: str, extra: str) -> None:
+    """Refuse what takes an optional package that is not there; the package is not loaded.
+
+    Raises:
+        MissingExtraError: Saying how to install it.
+    """
+    from importlib.util import find_spec
+
+    if find_spec(package) is None:
+        raise MissingExtraError(feature, extra)
+
+
+def print_and_save(
+    reports: Sequence[ModelReport],
+    notices: Sequence[str],
+    *,
+    manifest: str,
+    output: Path | None,
+    group_by: str | None = None,
+    rules: AskedRules = AskedRules(),
+    folder: Path | None = None,
+    embed_audio: bool = False,
+) -> int:
+    """Print the table to stdout, notices and notes to stderr, and write the report.
+
+    Args:
+        reports: The models.
+        notices: Warnings met before; the report has them too.
+        manifest: For the report.
+        output: The report's file.
+        group_by: The column whose values are independent of one another; None for recordings.
+        rules: Spelling rules to show WER under.
+        folder: The folder that recordings are named from; None when there are none.
+        embed_audio: Put the recordings into an HTML page.
+
+    Returns:
+        The exit code: 1 when a row or a model failed or something could not be written.
+    """
+    from stt_ru.report.findings import make_content, render
+    from stt_ru.report.sentences import notes
+    from stt_ru.analysis.spelling import spelling_lines, spelling_table
+    from stt_ru.report.table import format_table
+    from stt_ru.report.trust import trust_notes, verdicts
+    from stt_ru.report.written import writing_lines
+
+    content = make_content(
+        reports,
+        manifest=manifest,
+        folder=folder,
+        created_at=datetime.now().astimezone(),
+        rules=rules.rules,
+        warnings=notices,
+        group_by=group_by,
+    )
+    statistics, spellings = content.statistics, content.spellings
+    code = 1 if any(report.failed for report in reports) else 0
+    if reports:
+        try:
+            print_answer(format_table(reports, uncertainties=statistics.uncertainties))
+            if rules.are_asked and any(spellings):
+                print_answer("\n" + spelling_table(reports, spellings))
+            lines = verdicts(statistics, reports)
+            for report, spelling in zip(reports, spellings, strict=True):
+                if spelling is not None:
+                    lines += spelling_lines(report, spelling, name_model=len(reports) > 1)
+            lines += writing_lines(reports, content.writings)
+            if lines:
+                print_answer("\n" + "\n".join(lines))
+        except ReportError as error:
+            print_message(f"Ошибка: {error}")
+            code = 1
+    print_notes(notices, [*notes(reports), *trust_notes(statistics)])
+    if output is None or not reports:
+        return code
+    is_saved = save_report(
+        output, lambda: render(content, output, embed_audio=embed_audio, warn=print_warning)
+    )
+    return code if is_saved else 1
+
+
+def print_notes(notices: Iterable[str], notes: Iterable[Note]) -> None:
+    """Say after the table what a person must know beside it.
+
+    Args:
+        notices: Warnings met before the first model.
+        notes: What the reports say.
+    """
+    for notice in notices:
+        print_warning(notice)
+    for note in notes:
+        print_message(f"{'Ошибка' if note.kind == 'error' else 'Внимание'}: {note.text}")
+
+
+def print_warning(text: str) -> None:
+    """Print to stderr what a person must keep in mind."""
+    print_message(f"Внимание: {text}")
+
+
+def save_report(output: Path, render: Callable[[], Iterable[str] | Iterable[bytes]]) -> bool:
+    """Write the report and say where it is, or why it could not be written.
+
+    Args:
+        output: The file.
+        render: Makes its pieces.
+
+    Returns:
+        Whether it was written.
+    """
+    from stt_ru.files.writing import write_report
+
+    is_saved = succeeds(lambda: write_report(output, render()))
+    if is_saved:
+        print_message(f"Отчёт: {output}")
+    return is_saved
+
+
+def succeeds(write: Callable[[], None]) -> bool:
+    """Whether something could be printed or saved; why it could not is said."""
+    try:
+        write()
+    except ReportError as error:
+        print_message(f"Ошибка: {error}")
+        return False
+    return True

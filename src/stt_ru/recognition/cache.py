@@ -1,0 +1,203 @@
+"""Nothing recognised twice: transcripts kept by what was heard and how."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import threading
+import uuid
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from stt_ru.errors import SttRuError
+from stt_ru.files.writing import reason
+from stt_ru.results import Segment
+from stt_ru.recognition.transcriber import Recognizer, Transcript
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+VERSION: Final = "2"
+"""Of the files' layout; another one is another key."""
+
+_NO_MATTER: Final = frozenset({"workers"})  # settings that do not move the text
+_PACKAGES: Final = ("stt-ru", "onnx-asr", "onnxruntime", "soxr", "soundfile")
+_BLOCK: Final = 1 << 20  # bytes hashed at a time
+
+
+@dataclass(frozen=True, slots=True)
+class _Stamp:
+    """By what a change of a file shows without reading it."""
+
+    size: int
+    modified_ns: int
+
+    @classmethod
+    def of(cls, path: Path) -> _Stamp:
+        status = path.stat()
+        return cls(status.st_size, status.st_mtime_ns)
+
+
+class CachedRecognizer:
+    """A recogniser that remembers: what it heard once it does not hear again.
+
+    A transcript is known by the bytes of the recording, the recogniser's name and settings (the
+    weights' digest among them), and the versions of the packages that decode and recognise. It is a
+    file of its own, written beside its place and moved there: several runs may share the folder,
+    and a killed one leaves whole files only. Failures are not kept.
+
+    Args:
+        recognizer: With ``settings``: without them nobody knows what its text depends on, and
+            nothing is kept.
+        folder: Where the files are.
+
+    Attributes:
+        hits: Recordings answered from the folder.
+        asked: Recordings asked for.
+    """
+
+    def __init__(self, recognizer: Recognizer, folder: Path) -> None:
+        self._recognizer = recognizer
+        self._folder = folder
+        self._settings: Mapping[str, str] | None = getattr(recognizer, "settings", None)
+        self._lock = threading.Lock()
+        self._broken: list[str] = []
+        self.hits = self.asked = 0
+
+    def __getattr__(self, name: str) -> Any:
+        if name in {"label", "concurrency", "settings"}:  # what the recogniser may have or not
+            return getattr(self._recognizer, name)
+        raise AttributeError(name)
+
+    @property
+    def name(self) -> str:
+        """The recogniser's."""
+        return self._recognizer.name
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The recogniser's, and what came from the cache."""
+        found = list(getattr(self._recognizer, "warnings", ()))
+        if self._settings is None:
+            found.append(
+                f"--cache: у распознавателя {self.name} нет settings, и по чему узнать его тексты, "
+                "неизвестно: кэш не используется"
+            )
+        if self.hits:
+            rest = "скорость посчитана по остальным"
+            if self.hits == self.asked:
+                rest = "скорость не измерена"
+            found.append(f"из кэша взято записей: {self.hits} из {self.asked}; {rest}")
+        return (*found, *self._broken)
+
+    def transcribe(self, path: str | Path) -> Transcript:
+        """The transcript of the folder, or a new one, which is then kept."""
+        with self._lock:
+            self.asked += 1
+        if self._settings is None:
+            return self._recognizer.transcribe(path)
+        file = Path(path)
+        try:
+            stamp, content = _Stamp.of(file), _digest(file)
+        except OSError:  # the recogniser says best what is wrong with it
+            return self._recognizer.transcribe(path)
+        key = self._key(content)
+        place = self._place(key)
+        stored = self._read(place, key, str(path))
+        if stored is not None:
+            with self._lock:
+                self.hits += 1
+            return stored
+        transcript = self._recognizer.transcribe(path)
+        with contextlib.suppress(OSError):  # gone meanwhile: heard, but not kept
+            if _Stamp.of(file) == stamp:
+                self._write(place, key, transcript)
+        return transcript
+
+    def _key(self, content: str) -> dict[str, str]:
+        assert self._settings is not None
+        settings = {k: str(v) for k, v in self._settings.items() if k not in _NO_MATTER}
+        return {
+            "cache": VERSION,
+            "audio": content,
+            "model": self.name,
+            **{f"setting:{name}": settings[name] for name in sorted(settings)},
+            **{package: version(package) for package in _PACKAGES},
+        }
+
+    def _place(self, key: Mapping[str, str]) -> Path:
+        name = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()
+        return self._folder / f"{name[:40]}.json"
+
+    def _read(self, place: Path, key: Mapping[str, str], source: str) -> Transcript | None:
+        try:
+            document = json.loads(place.read_bytes())
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError):
+            document = None
+        transcript = _transcript(document, key)
+        if transcript is None:
+            with self._lock:
+                self._broken.append(f"файл кэша {place} испорчен, запись распознана заново")
+            return None
+        return replace(transcript, model=self.name, source=source)
+
+    def _write(self, place: Path, key: Mapping[str, str], transcript: Transcript) -> None:
+        document = {
+            "key": key,
+            "segments": [
+                [s.start, s.end, s.text, s.channel, list(s.word_starts)]
+                for s in transcript.segments
+            ],
+            "duration": transcript.duration,
+            "channels": transcript.channels,
+            "channel_map": list(transcript.channel_map),
+            "warnings": list(transcript.warnings),
+        }
+        temporary = place.with_name(f".{place.stem}.{uuid.uuid4().hex}.tmp")
+        try:
+            with temporary.open("w", encoding="ascii") as stream:
+                json.dump(document, stream)
+                stream.flush()
+                os.fsync(stream.fileno())
+            temporary.replace(place)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+            with self._lock:
+                text = f"кэш {self._folder} не пополняется: {reason(error)}"
+                if text not in self._broken:
+                    self._broken.append(text)
+
+
+def _digest(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while block := stream.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _transcript(document: Any, key: Mapping[str, str]) -> Transcript | None:
+    """The transcript of a cache file; None when it is not what was written under this key."""
+    try:
+        if document["key"] != key:
+            return None
+        return Transcript(
+            segments=tuple(
+                Segment(float(start), float(end), str(text), int(channel), starts)
+                for start, end, text, channel, starts in document["segments"]
+            ),
+            duration=None if document["duration"] is None else float(document["duration"]),
+            channels=int(document["channels"]),
+            channel_map=tuple(int(channel) for channel in document["channel_map"]),
+            warnings=tuple(str(warning) for warning in document["warnings"]),
+            from_cache=True,
+        )
+    except (KeyError, TypeError, ValueError, SttRuError):
+        return None

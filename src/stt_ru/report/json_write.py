@@ -1,0 +1,170 @@
+"""The report as JSON: everything a later tool needs, a line a manifest row."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, Final
+
+from stt_ru.analysis.spelling import spelling_fields
+from stt_ru.report.written import writing_fields
+from stt_ru.results import Segment
+from stt_ru.analysis.significance import CONFIDENCE, RESAMPLES, SEED, macro_average
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+
+    from stt_ru.analysis.spelling import Spelling
+    from stt_ru.results import FileResult, ModelReport
+    from stt_ru.scoring.counts import Score
+    from stt_ru.analysis.significance import Comparison, Interval, Statistics, Uncertainty
+    from stt_ru.analysis.punctuation import Writing
+
+SCHEMA_VERSION: Final = 1
+
+# Not dataclasses.asdict, which copies every value deeply.
+_SEGMENT_FIELDS: Final = tuple(field.name for field in dataclasses.fields(Segment))
+
+
+def json_report(
+    reports: Sequence[ModelReport],
+    *,
+    manifest: str,
+    created_at: datetime,
+    warnings: Sequence[str] = (),
+    statistics: Statistics | None = None,
+    spellings: Sequence[Spelling | None] | None = None,
+    writings: Sequence[Writing | None] | None = None,
+) -> Iterator[str]:
+    """The report's text in pieces, so that a hundred thousand rows are never held as one string.
+
+    Rates are fractions, null where there is no denominator or no result.
+
+    Args:
+        reports: Models that were evaluated in full, in the order of the table.
+        manifest: Its path as the user gave it.
+        created_at: With a time zone.
+        warnings: Of the manifest and the request, not of a model.
+        statistics: Intervals and comparisons of the reports; None for null in their places.
+        spellings: Rates of the reports under the spelling rules; None for null in their places.
+        writings: Punctuation and case of the reports; None for null in their places.
+    """
+    head = {
+        "schema_version": SCHEMA_VERSION,
+        "created_at": created_at.isoformat(timespec="seconds"),
+        "manifest": manifest,
+        "warnings": list(warnings),
+        "statistics": _statistics_fields(statistics),
+    }
+    yield _dump(head)[:-1] + ', "models": ['
+    uncertainties = statistics.uncertainties if statistics else repeat(None)
+    figures = zip(
+        reports,
+        uncertainties,
+        spellings or repeat(None),
+        writings or repeat(None),
+        strict=False,
+    )
+    for number, (report, exactness, spelling, writing) in enumerate(figures):
+        fields = _dump(_model_fields(report, exactness, spelling, writing))
+        yield (",\n" if number else "\n") + fields[:-1] + ', "results": ['
+        for row, result in enumerate(report.results):
+            yield (",\n" if row else "\n") + _dump(_row(result))
+        yield "\n]}" if report.results else "]}"
+    yield "\n]}\n"
+
+
+_dump = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+
+
+def _statistics_fields(statistics: Statistics | None) -> dict[str, Any] | None:
+    if statistics is None:
+        return None
+    return {
+        "confidence": CONFIDENCE,
+        "resamples": RESAMPLES,
+        "seed": SEED,
+        "group_by": statistics.group_by,
+        "comparisons": [_comparison(pair) for pair in statistics.comparisons],
+    }
+
+
+def _comparison(pair: Comparison) -> dict[str, Any]:
+    return {
+        **dataclasses.asdict(pair),
+        "difference": pair.difference,
+        "interval": _interval(pair.interval),
+        "significant": pair.is_significant,
+    }
+
+
+def _interval(interval: Interval | None) -> list[float] | None:
+    return None if interval is None else [interval.low, interval.high]
+
+
+def _model_fields(
+    report: ModelReport,
+    exactness: Uncertainty | None,
+    spelling: Spelling | None,
+    writing: Writing | None,
+) -> dict[str, Any]:
+    score = report.score
+    return {
+        "model": report.model,
+        "label": report.label,
+        "error": report.error,
+        "wer": score.words.rate,
+        "cer": score.chars.rate,
+        "wer_interval": _interval(exactness.wer) if exactness else None,
+        "cer_interval": _interval(exactness.cer) if exactness else None,
+        "macro_wer": macro_average(result.wer for result in report.results),
+        "macro_cer": macro_average(result.cer for result in report.results),
+        "spelling": None if spelling is None else spelling_fields(spelling),
+        "writing": None if writing is None else writing_fields(writing),
+        "speed": report.speed,
+        "files": report.files,
+        "failed": report.failed,
+        "digits_mismatch": report.digits_mismatch,
+        "audio_seconds": report.audio_s,
+        "wall_seconds": report.wall_s,
+        "signature": None if report.signature is None else str(report.signature),
+        "warnings": list(report.warnings),
+    }
+
+
+def _row(result: FileResult) -> dict[str, Any]:
+    return {
+        "audio": result.audio,
+        "channel": result.channel,
+        "reference": result.reference,
+        **({} if result.chosen is None else {"chosen": result.chosen}),
+        "hypothesis": result.hypothesis,
+        "duration": result.duration,
+        "seconds": result.seconds,
+        **score_fields(result.score),
+        "error": result.error,
+        "from_cache": result.from_cache,
+        "segments": [_segment(segment) for segment in result.segments],
+        "extra": dict(result.extra),
+    }
+
+
+def _segment(segment: Segment) -> dict[str, Any]:
+    return {name: getattr(segment, name) for name in _SEGMENT_FIELDS}
+
+
+def score_fields(score: Score | None) -> dict[str, Any]:
+    """Counts and rates of a row as every JSON report of ours has them; null for a failed row."""
+    words, chars = (score.words, score.chars) if score else (None, None)
+    return {
+        "words": words and words.length,
+        "substitutions": words and words.substitutions,
+        "deletions": words and words.deletions,
+        "insertions": words and words.insertions,
+        "chars": chars and chars.length,
+        "char_errors": chars and chars.errors,
+        "wer": words and words.rate,
+        "cer": chars and chars.rate,
+    }

@@ -1,0 +1,187 @@
+"""A streaming recogniser: audio comes in one queue, transcriptions leave by another."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Final
+
+from stt_ru.audio import SAMPLE_RATE
+from stt_ru.errors import StreamingError
+from stt_ru.streaming.queue.buffer import Exit
+from stt_ru.streaming.queue.chunks import (
+    AUDIO_CHUNK_TYPE,
+    CHUNK_TYPE,
+    ASRStreamingQueue,
+    AudioType,
+    InputBuffer,
+    InputChunk,
+    OutputBuffer,
+    OutputChunk,
+    Signal,
+    TranscriptionChunk,
+    check_consistency,
+    convert_audio_format,
+)
+from stt_ru.streaming.queue.clock import SYSTEM_CLOCK, Clock
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from stt_ru.streaming.queue.buffer import RecordingId
+
+__all__ = [
+    "AUDIO_CHUNK_TYPE",
+    "CHUNK_TYPE",
+    "ASRStreamingQueue",
+    "AudioType",
+    "DummyASR",
+    "Exit",
+    "InputBuffer",
+    "InputChunk",
+    "OutputBuffer",
+    "OutputChunk",
+    "Signal",
+    "StreamingASR",
+    "TranscriptionChunk",
+    "check_consistency",
+    "convert_audio_format",
+]
+
+logger = logging.getLogger(__name__)
+
+STOPPING_S: Final = 10.0  # a model that is not between two chunks by then is stuck
+
+
+class StreamingASR(ABC):
+    """A recogniser that runs in a thread of its own and takes any number of recordings at once.
+
+    A subclass writes `_run`: take chunks from ``input_buffer``, put `OutputChunk` into
+    ``output_buffer``, ``Signal.FINISH`` as the last of every recording, and let `Exit` pass. A
+    recording that alone cannot be recognised is given to `fail`; any other exception ends the model
+    and reaches all readers.
+
+    Args:
+        sampling_rate: Of the audio it wants, Hz.
+        clock: Gives the timestamps.
+
+    Attributes:
+        input_buffer: Audio for it.
+        output_buffer: What it answers.
+        name: For reports.
+        settings: Fields for a report's signature: all that can move its text.
+    """
+
+    name: str = ""
+    settings: Mapping[str, str] = {}
+
+    def __init__(self, sampling_rate: int = SAMPLE_RATE, clock: Clock = SYSTEM_CLOCK) -> None:
+        self.sampling_rate = sampling_rate
+        self.clock = clock
+        self.name = self.name or type(self).__name__
+        self._thread: threading.Thread | None = None
+        self._make_buffers()
+
+    def _make_buffers(self) -> None:
+        self.input_buffer = InputBuffer(f"{self.name}: звук", self.clock)
+        self.output_buffer = OutputBuffer(f"{self.name}: текст", self.clock)
+        self.input_buffer.on_misuse = self.output_buffer.put_error
+
+    @property
+    def audio_type(self) -> AudioType:
+        """The format of the audio it wants."""
+        return "float"
+
+    @property
+    def is_multithreaded(self) -> bool:
+        """Whether it starts threads of its own, so that its times cannot be remapped."""
+        return False
+
+    def is_thread_started(self) -> bool:
+        """Whether it is running."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def start_thread(self) -> None:
+        """Start to work, with empty buffers.
+
+        Raises:
+            StreamingError: If it is running already.
+        """
+        if self.is_thread_started():
+            raise StreamingError(f"модель {self.name} уже работает")
+        if self._thread is not None:  # it was stopped or has died: its ids are free again
+            self._make_buffers()
+        self._thread = threading.Thread(
+            target=self._run_to_the_end,
+            args=(self.input_buffer, self.output_buffer),
+            name=f"streaming {self.name}",
+            daemon=True,  # one that is stuck must not keep the process
+        )
+        self._thread.start()
+
+    def stop_thread(self, timeout: float = STOPPING_S) -> None:
+        """Stop; readers that still wait get `Exit`. Nothing if it is not running.
+
+        Raises:
+            TimeoutError: If it has not stopped after ``timeout`` seconds.
+        """
+        self.input_buffer.put_error(Exit())
+        thread = self._thread
+        if thread is None:
+            return
+        thread.join(timeout)
+        if thread.is_alive():
+            self.output_buffer.put_error(Exit())
+            raise TimeoutError(f"модель {self.name} не остановилась за {timeout:g} с")
+
+    def fail(self, id: RecordingId, error: BaseException) -> None:
+        """End one recording with an error at its reader; the others go on."""
+        logger.debug("%s: recording %r failed", self.name, id, exc_info=error)
+        self.output_buffer.put_error(error, id)
+        self.input_buffer.put_error(error, id)
+
+    @abstractmethod
+    def _run(self) -> None:
+        """Work until `Exit` is raised by ``input_buffer``."""
+
+    def _run_to_the_end(self, audio: InputBuffer, text: OutputBuffer) -> None:
+        try:
+            self._run()
+        except Exit as end:
+            text.put_error(end)
+            audio.put_error(end)
+        except BaseException as error:  # noqa: BLE001 - it is raised in every reader
+            text.put_error(error)
+            audio.put_error(error)
+        else:
+            silence = StreamingError(f"модель {self.name} перестала работать, хотя её не просили")
+            text.put_error(silence)
+            audio.put_error(silence)
+
+
+class DummyASR(StreamingASR):
+    """Counts seconds: N whole seconds of audio are «1 2 … N»."""
+
+    name = "dummy"
+
+    def _run(self) -> None:
+        counted: dict[RecordingId, int] = {}
+        while True:
+            chunk, id = self.input_buffer.get()
+            seconds = counted.setdefault(id, 0)
+            while seconds + 1 <= chunk.end_time + 1e-9:  # sums of chunk lengths miss it by a hair
+                seconds += 1
+                self.output_buffer.put(
+                    OutputChunk(
+                        data=TranscriptionChunk(text=str(seconds)),
+                        seconds_processed=chunk.end_time,
+                    ),
+                    id=id,
+                )
+            counted[id] = seconds
+            if chunk.data is Signal.FINISH:
+                del counted[id]
+                self.output_buffer.put(
+                    OutputChunk(data=Signal.FINISH, seconds_processed=chunk.end_time), id=id
+                )

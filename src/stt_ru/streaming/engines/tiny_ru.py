@@ -1,0 +1,76 @@
+"""The embedded streaming model ``tiny-ru-stream`` as a `StreamingASR`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from stt_ru.errors import ModelLoadError
+from stt_ru.recognition.onnx_models import weights_digest
+from stt_ru.streaming.measures.alignment import common_prefix
+from stt_ru.streaming.queue.chunks import OutputChunk, Signal, TranscriptionChunk
+from stt_ru.streaming.queue.clock import SYSTEM_CLOCK, Clock
+from stt_ru.streaming.engines.model import StreamingASR
+from stt_ru.streaming.engines.tiny_ru_stream import FILES, MODEL_DIR, SAMPLE_RATE, TinyRuStreamDecoder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from stt_ru.streaming.queue.buffer import RecordingId
+
+NAME: Final = "tiny-ru-stream"
+
+
+class TinyRuStream(StreamingASR):
+    """The embedded streaming model; for trying the tool, not for work.
+
+    A word is a part of the transcription, so that an answer carries only what has changed.
+
+    Args:
+        model_dir: Folder with its files; None for those of the package.
+        clock: Gives the timestamps.
+
+    Raises:
+        ModelLoadError: If it cannot be loaded.
+    """
+
+    name = NAME
+
+    def __init__(self, model_dir: Path | None = None, *, clock: Clock = SYSTEM_CLOCK) -> None:
+        super().__init__(SAMPLE_RATE, clock)
+        self._model_dir = model_dir or MODEL_DIR
+        self._idle = [self._load()]  # a decoder a recording at a time
+        weights = weights_digest(self._model_dir / name for name in FILES)
+        self.settings = {"stream": "own", "weights": weights}
+
+    def _load(self) -> TinyRuStreamDecoder:
+        try:
+            return TinyRuStreamDecoder(self._model_dir)
+        except Exception as error:
+            raise ModelLoadError(
+                f"модель {NAME} не загрузилась из {self._model_dir}: {error}"
+            ) from error
+
+    def _run(self) -> None:
+        busy: dict[RecordingId, tuple[TinyRuStreamDecoder, list[str]]] = {}
+        while True:
+            chunk, id = self.input_buffer.get()
+            if id not in busy:
+                busy[id] = (self._idle.pop() if self._idle else self._load(), [])
+            decoder, words = busy[id]
+            is_end = chunk.data is Signal.FINISH
+            text = decoder.finish() if is_end else decoder.feed(np.asarray(chunk.data, np.float32))
+            new = text.split()
+            for place in range(common_prefix(words, new), max(len(words), len(new))):
+                part = TranscriptionChunk(uid=place, text=new[place] if place < len(new) else "")
+                self.output_buffer.put(
+                    OutputChunk(data=part, seconds_processed=chunk.end_time), id=id
+                )
+            busy[id] = (decoder, new)
+            if is_end:
+                end = OutputChunk(data=Signal.FINISH, seconds_processed=chunk.end_time)
+                self.output_buffer.put(end, id=id)
+                decoder.reset()
+                self._idle.append(decoder)
+                del busy[id]

@@ -1,0 +1,372 @@
+"""Every partial transcription aligned with the truth, by one table that follows the partials.
+
+The table's rows are the words of the hypothesis, its columns those of the reference; a cell is the
+cheapest way to turn so many reference words into so many hypothesis words. A cell does not depend
+on what comes later, so that a partial that grows adds rows, one that is revised cuts some off and
+adds others, and the truth's growth costs nothing: the alignment of a partial is the path that ends
+at (reference words said by then, words of the partial).
+
+Cost is lexicographic: fewest word errors, among those fewest character errors, so that words that
+look alike face each other. Character errors are the edit distances of replaced pairs and the
+lengths of inserted and deleted words. Among equal ones the path prefers the earliest reference word
+that fits, so that what is missing is missing at the end. The counts that are reported are
+`stt_ru.scoring.counts.count_edits`', whose word errors are the same in number.
+
+Paths are linked backwards and share their beginnings, so that all of them take memory linear in the
+number of words that ever changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple, overload
+
+import numpy as np
+from numpy.typing import NDArray
+from rapidfuzz.distance import Levenshtein
+from rapidfuzz.process import cdist
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from stt_ru.streaming.timing.transcription import Token
+
+Costs = NDArray[np.int64]
+
+WORD_ERROR: Final = 1 << 32
+"""Cost of a word error; more than the character errors of any recording."""
+
+BEHIND_WORDS: Final = 256
+"""Columns kept behind the best one. A hypothesis that were further out of step than that, some two
+minutes of speech, would be aligned worse than it could be."""
+
+AHEAD_WORDS: Final = 256
+"""Columns calculated beyond the last word said, so that not every new word makes rows longer."""
+
+_NOWHERE: Final = np.int64(1 << 61)
+
+_REVISABLE: Final = 512  # rows at the end that remember their costs; older ones are hardly revised
+_KEPT_EVERY: Final = 64  # of the older rows: from there the others are calculated again
+_BLOCK: Final = 256  # reference words compared with a word at once
+_MOST_BLOCKS: Final = 4096  # of them remembered: 8 MB
+
+_MATCH: Final = 0  # or a replacement
+_INSERTION: Final = 1
+_DELETION: Final = 2
+
+
+class AlignedPair(NamedTuple):
+    """A step of an alignment.
+
+    Attributes:
+        reference: Position of the true word; None for an insertion.
+        hypothesis: Position of the recognised word; None for a deletion.
+        word: The recognised word; None for a deletion.
+        is_correct: Whether the two are equal.
+    """
+
+    reference: int | None
+    hypothesis: int | None
+    word: str | None
+    is_correct: bool
+
+
+class Step:
+    """A step of a path and, behind it, all the steps before.
+
+    Attributes:
+        before: The step before; None for the beginning of the path.
+        pair: What faces what.
+        depth: Number of steps up to this one.
+    """
+
+    __slots__ = ("before", "depth", "pair")
+
+    def __init__(self, before: Step | None, pair: AlignedPair) -> None:
+        self.before = before
+        self.pair = pair
+        self.depth: int = 1 if before is None else before.depth + 1
+
+
+class Alignment(Sequence[AlignedPair]):
+    """The pairs of a path in order; a list that is made when it is looked into.
+
+    Args:
+        last: The last step of the path; None when it has none.
+        truth: The true words with their times, to which the pairs' positions point.
+    """
+
+    __slots__ = ("_last", "truth")
+
+    def __init__(self, last: Step | None, truth: Sequence[Token] = ()) -> None:
+        self._last = last
+        self.truth = truth
+
+    @property
+    def last(self) -> Step | None:
+        """The last step of the path; None when it has none."""
+        return self._last
+
+    def __len__(self) -> int:
+        return 0 if self._last is None else self._last.depth
+
+    @overload
+    def __getitem__(self, index: int) -> AlignedPair: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[AlignedPair]: ...
+
+    def __getitem__(self, index: int | slice) -> AlignedPair | list[AlignedPair]:
+        return self._list()[index]
+
+    def __iter__(self) -> Iterator[AlignedPair]:
+        return iter(self._list())
+
+    def __reversed__(self) -> Iterator[AlignedPair]:
+        step = self._last
+        while step is not None:
+            yield step.pair
+            step = step.before
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence):
+            return NotImplemented
+        return self._list() == list(other)
+
+    __hash__ = None  # type: ignore[assignment]  # a sequence that compares by its elements
+
+    def __repr__(self) -> str:
+        return f"Alignment({self._list()!r})"
+
+    def __reduce__(self) -> tuple[object, tuple[list[AlignedPair], Sequence[Token]]]:
+        # Links as deep as the text is long do not pickle.
+        return alignment_of, (self._list(), self.truth)
+
+    def _list(self) -> list[AlignedPair]:
+        # Not kept: a list for each of thousands of partials would be quadratic.
+        return list(reversed(list(reversed(self))))
+
+
+def alignment_of(pairs: Sequence[AlignedPair], truth: Sequence[Token] = ()) -> Alignment:
+    """An alignment with these pairs."""
+    last: Step | None = None
+    for pair in pairs:
+        last = Step(last, pair)
+    return Alignment(last, truth)
+
+
+def changed_steps(
+    old: Step | None, new: Step | None
+) -> tuple[list[AlignedPair], list[AlignedPair]]:
+    """What two paths of one table do not share: pairs of the old one, pairs of the new one.
+
+    Costs as much as they differ. Both in reverse order.
+    """
+    left: list[AlignedPair] = []
+    entered: list[AlignedPair] = []
+    while old is not new:
+        old_depth = 0 if old is None else old.depth
+        new_depth = 0 if new is None else new.depth
+        if old is not None and old_depth >= new_depth:
+            left.append(old.pair)
+            old = old.before
+        if new is not None and new_depth >= old_depth:
+            entered.append(new.pair)
+            new = new.before
+    return left, entered
+
+
+class _Row:
+    """Cells of one hypothesis word, for reference positions from ``first`` on."""
+
+    __slots__ = ("costs", "end", "first", "moves", "steps", "word")
+
+    def __init__(self, word: str, first: int, costs: Costs, moves: bytes) -> None:
+        self.word = word
+        self.first = first
+        self.end = first + len(costs)  # one beyond the last reference position
+        self.costs: Costs | None = costs  # None when forgotten
+        self.moves = moves
+        self.steps: dict[int, Step] = {}  # cells some path has passed
+
+
+class AlignmentTable:
+    """The table of one recording: `set_hypothesis`, then `align` for a moment of the reference.
+
+    A row costs O(BEHIND_WORDS + AHEAD_WORDS + how far the model lags), in numpy. Changing the last
+    k words of a hypothesis costs k rows.
+
+    Args:
+        reference: The true words.
+        behind: See ``BEHIND_WORDS``.
+        ahead: See ``AHEAD_WORDS``.
+    """
+
+    def __init__(
+        self, reference: Sequence[str], *, behind: int = BEHIND_WORDS, ahead: int = AHEAD_WORDS
+    ) -> None:
+        self._reference = list(reference)
+        self._behind = max(1, behind)
+        self._ahead = max(1, ahead)
+        self._deletions = np.array([WORD_ERROR + len(word) for word in reference], np.int64)
+        self._all_deleted = np.concatenate([[0], np.cumsum(self._deletions)]).astype(np.int64)
+        self._replacements: dict[tuple[str, int], Costs] = {}  # by word and block of the reference
+        self._words: list[str] = []
+        self._rows: list[_Row] = []
+        self._top = _Row("", 0, self._all_deleted, bytes([_DELETION]) * (len(reference) + 1))
+
+    @property
+    def hypothesis(self) -> Sequence[str]:
+        """The words of the hypothesis."""
+        return self._words
+
+    def set_hypothesis(self, words: Sequence[str], *, same: int | None = None) -> None:
+        """Take another hypothesis; rows of its beginning that has not changed are kept.
+
+        Args:
+            words: The words.
+            same: How many at the beginning are known to be the former ones; None for all that are.
+        """
+        keep = common_prefix(self._words, words) if same is None else same
+        self._words = list(words)
+        self._cut(keep)
+
+    def replace_tail(self, same: int, tail: Sequence[str]) -> None:
+        """Take another hypothesis: the first ``same`` words and these.
+
+        Costs as much as what changes.
+        """
+        del self._words[same:]
+        self._words += tail
+        self._cut(same)
+
+    def align(self, said: int, *, half_said: bool = False) -> Alignment:
+        """The cheapest alignment of the hypothesis with the reference words said so far.
+
+        Args:
+            said: How many reference words have been said.
+            half_said: Whether the next one is being said: it takes part if that is cheaper.
+        """
+        last = self._row_to(said + half_said)
+        n = said
+        if half_said and self._cost(last, said + 1) < self._cost(last, said):
+            n += 1
+        return Alignment(self._path(n))
+
+    def cost(self, said: int) -> tuple[int, int]:
+        """Word and character errors of the cheapest alignment with so many reference words."""
+        cost = self._cost(self._row_to(said), said)
+        return cost // WORD_ERROR, cost % WORD_ERROR
+
+    def _cut(self, keep: int) -> None:
+        del self._rows[keep:]
+        while self._rows and self._rows[-1].costs is None:  # calculated again when needed
+            self._rows.pop()
+
+    def _cost(self, row: _Row, position: int) -> int:
+        assert row.costs is not None, "the last row remembers its costs"
+        return int(row.costs[position - row.first])
+
+    def _row_to(self, needed: int) -> _Row:
+        """The last row, with cells up to a reference position."""
+        if self._rows and self._rows[-1].end <= needed:
+            # The model has been silent for long: its last rows are calculated again, longer.
+            self._cut(max(0, len(self._rows) - self._behind))
+        while len(self._rows) < len(self._words):
+            self._append_row(needed)
+        return self._rows[-1] if self._rows else self._top
+
+    def _append_row(self, needed: int) -> None:
+        above = self._rows[-1] if self._rows else self._top
+        word = self._words[len(self._rows)]
+        n = len(self._reference)
+        assert above.costs is not None, "the last row remembers its costs"
+        best = above.first + int(np.argmin(above.costs)) if self._rows else 0
+        first = max(above.first, best - self._behind)
+        end = min(n, max(best + 1, needed) + self._ahead) + 1
+        if self._rows and above.end > end:
+            end = above.end
+        width = end - first
+        insertion = WORD_ERROR + len(word)
+        # From above, and from above on the left: cells that were not calculated lead nowhere.
+        up = np.full(width, _NOWHERE)
+        taken = above.costs[first - above.first : end - above.first]
+        up[: len(taken)] = taken
+        diagonal = np.empty(width, np.int64)
+        diagonal[1:] = up[:-1]
+        diagonal[0] = above.costs[first - 1 - above.first] if first > above.first else _NOWHERE
+        up += insertion
+        if first:
+            diagonal += self._replacement(word, first - 1, end - 1)
+        else:
+            diagonal[1:] += self._replacement(word, 0, end - 1)
+        # A cell may be reached by deletions from any cell on its left: less the price of deleting
+        # everything up to there, that is a running minimum.
+        deleted = self._all_deleted[first:end]
+        entered = np.minimum(up, diagonal)
+        costs = np.minimum.accumulate(entered - deleted) + deleted
+        # The first that fits from the end: what is missing or too much is so at the end.
+        moves = np.where(costs == up, _INSERTION, _MATCH).astype(np.uint8)
+        moves[1:][costs[1:] == costs[:-1] + self._deletions[first : end - 1]] = _DELETION
+        self._rows.append(_Row(word, first, costs, moves.tobytes()))
+        old = len(self._rows) - _REVISABLE
+        if old >= 0 and old % _KEPT_EVERY:
+            self._rows[old].costs = None
+
+    def _replacement(self, word: str, first: int, end: int) -> Costs:
+        """What it costs that the word replaces each of the reference words from first to end."""
+        blocks = range(first // _BLOCK, max(first, end - 1) // _BLOCK + 1)
+        costs = [self._block(word, block) for block in blocks]
+        joined = costs[0] if len(costs) == 1 else np.concatenate(costs)
+        return joined[first - blocks[0] * _BLOCK : end - blocks[0] * _BLOCK]
+
+    def _block(self, word: str, block: int) -> Costs:
+        costs = self._replacements.get((word, block))
+        if costs is None:
+            if len(self._replacements) >= _MOST_BLOCKS:
+                self._replacements.clear()
+            words = self._reference[block * _BLOCK : (block + 1) * _BLOCK]
+            if not words:
+                return np.zeros(0, np.int64)
+            costs = cdist([word], words, scorer=Levenshtein.distance, dtype=np.int64)[0]
+            costs[costs > 0] += WORD_ERROR
+            self._replacements[word, block] = costs
+        return costs
+
+    def _path(self, position: int) -> Step | None:
+        """The path to the cell of the last row at a reference position."""
+        new: list[tuple[_Row, int, AlignedPair]] = []
+        number = len(self._rows)
+        step: Step | None = None
+        while number or position:
+            row = self._rows[number - 1] if number else self._top
+            step = row.steps.get(position)
+            if step is not None:
+                break
+            move = row.moves[position - row.first]
+            if move == _DELETION:
+                new.append((row, position, AlignedPair(position - 1, None, None, False)))
+                position -= 1
+                continue
+            if move == _INSERTION:
+                pair = AlignedPair(None, number - 1, row.word, False)
+            else:
+                is_correct = self._reference[position - 1] == row.word
+                pair = AlignedPair(position - 1, number - 1, row.word, is_correct)
+            new.append((row, position, pair))
+            number -= 1
+            position -= move == _MATCH
+        for row, place, pair in reversed(new):
+            step = row.steps[place] = Step(step, pair)
+        return step
+
+
+def common_prefix(left: Sequence[str], right: Sequence[str]) -> int:
+    """How many elements at the beginning are equal."""
+    shorter = min(len(left), len(right))
+    if left[:shorter] == right[:shorter]:  # the usual case, in C
+        return shorter
+    for position in range(shorter):
+        if left[position] != right[position]:
+            return position
+    raise AssertionError("unequal sequences have an unequal element")

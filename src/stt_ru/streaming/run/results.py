@@ -1,0 +1,214 @@
+"""What an evaluation of streams found, as data: a result a manifest row, a report a model."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+from stt_ru.errors import UsageError
+from stt_ru.results import FileResult, ModelReport, Signature
+from stt_ru.scoring.counts import Score, total_score
+from stt_ru.analysis.significance import Comparison, compare
+from stt_ru.streaming.measures.latency import Spread, StreamFigures, spread
+from stt_ru.streaming.measures.lagging import Lagging
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamOptions:
+    """How recordings are sent.
+
+    Attributes:
+        interval_s: Wall time between two pieces, seconds.
+        speed: How much faster than real time it is spoken.
+        realtime: Send on schedule, not at once with the times remapped; None for whichever the
+            model allows.
+        streams: How many recordings are sent at once; more than one only in real time.
+        timeout_s: Seconds of silence after which a recording is given up: the model neither took
+            audio of it nor answered.
+
+    Raises:
+        UsageError: If they make no sense together.
+    """
+
+    interval_s: float = 0.2
+    speed: float = 1.0
+    realtime: bool | None = None
+    streams: int = 1
+    timeout_s: float = 60.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.interval_s < math.inf or not 0 < self.speed < math.inf:
+            raise UsageError(
+                f"интервал {self.interval_s} с, скорость {self.speed}: нужны числа больше 0"
+            )
+        if self.streams < 1 or not self.timeout_s > 0:
+            raise UsageError(
+                f"потоков {self.streams}, ожидание {self.timeout_s} с: нужны числа больше 0"
+            )
+        if self.streams > 1 and self.realtime is False:
+            raise UsageError("несколько записей сразу отправляются только в реальном времени")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamResult:
+    """One manifest row as one model heard it while it played.
+
+    Attributes:
+        row: The final text with its errors, or why the row failed.
+        figures: How late and how steady; None when the row failed.
+        lags: AL, LAAL, DAL, AP; None when they do not exist.
+        compute_s: Wall seconds the model worked on it; None when several shared the model.
+        is_mixed: Whether distinct channels were sent as their mean, for want of a ``channel``.
+        worked: Wall time of the first chunk taken and of the last answer, on the clock of the
+            queues; None when the row failed.
+    """
+
+    row: FileResult
+    figures: StreamFigures | None = None
+    lags: Lagging | None = None
+    compute_s: float | None = None
+    is_mixed: bool = False
+    worked: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamReport:
+    """One model on the whole manifest, while it played.
+
+    Attributes:
+        model: The name the user asked for.
+        label: The name for the table.
+        options: How the recordings were sent.
+        rows: Manifest rows asked for.
+        results: One a row in manifest order; empty when the model did not load.
+        offline: The same model on the same rows offline; None where that was not measured.
+        compute_s: Wall seconds the model worked on all recognised rows; None without any.
+        wall_s: Wall seconds of the loop.
+        error: Why the model did not load; None when it did.
+        warnings: Sentences in Russian.
+        signature: How the figures were made; None when the model did not load.
+    """
+
+    model: str
+    label: str
+    options: StreamOptions
+    rows: int
+    results: Sequence[StreamResult] = ()
+    offline: ModelReport | None = None
+    compute_s: float | None = None
+    wall_s: float = 0.0
+    error: str | None = None
+    warnings: Sequence[str] = ()
+    signature: Signature | None = None
+
+    @property
+    def score(self) -> Score:
+        """Errors of the final texts of all recognised rows together."""
+        return total_score(r.row.score for r in self.results if r.row.score is not None)
+
+    @property
+    def failed(self) -> int:
+        """Rows that were not recognised; all of them when the model did not load."""
+        if self.error is not None:
+            return self.rows
+        return sum(result.row.error is not None for result in self.results)
+
+    @property
+    def audio_s(self) -> float:
+        """Seconds of audio of the recognised rows."""
+        return sum(figures.audio_s for figures in self._figures())
+
+    @property
+    def first_word(self) -> Spread:
+        """From the end of a word to its first appearance, seconds, over the words of all rows."""
+        return spread(word.first_s for f in self._figures() for word in f.latencies)
+
+    @property
+    def finalisation(self) -> Spread:
+        """From the end of a word to the moment after which it stays right, seconds."""
+        return spread(word.final_s for f in self._figures() for word in f.latencies)
+
+    @property
+    def first_text(self) -> Spread:
+        """From the start of a recording to its first text, seconds, over the rows with any."""
+        return spread(f.first_text_s for f in self._figures() if f.first_text_s is not None)
+
+    @property
+    def final_delay(self) -> Spread:
+        """From the end of the last true word to the model's end, seconds, over the rows."""
+        return spread(f.final_delay_s for f in self._figures() if f.final_delay_s is not None)
+
+    @property
+    def interpolated_words(self) -> int:
+        """Words among the latencies whose own times are guesses."""
+        return sum(word.is_interpolated for f in self._figures() for word in f.latencies)
+
+    @property
+    def unstable_words(self) -> int:
+        """Words that were shown and then revised, moved or taken back."""
+        return sum(figures.unstable_words for figures in self._figures())
+
+    @property
+    def shown_words(self) -> int:
+        """Words of the final texts."""
+        return sum(figures.shown_words for figures in self._figures())
+
+    @property
+    def unstable_rate(self) -> float | None:
+        """Unstable words over words of the final texts; None without any."""
+        return self.unstable_words / self.shown_words if self.shown_words else None
+
+    @property
+    def revisions_per_minute(self) -> float | None:
+        """Revisions a minute of audio; None without audio."""
+        revisions = sum(figures.revisions for figures in self._figures())
+        return 60 * revisions / self.audio_s if self.audio_s else None
+
+    @property
+    def compute_per_audio(self) -> float | None:
+        """Seconds of work a second of audio; None without audio."""
+        if self.compute_s is None or not self.audio_s:
+            return None
+        return self.compute_s / self.audio_s
+
+    @property
+    def lags(self) -> Lagging | None:
+        """Mean of the rows' lags, as SimulEval averages; None without any."""
+        rows = [result.lags for result in self.results if result.lags is not None]
+        if not rows:
+            return None
+        names = [part.name for part in fields(Lagging)]
+        return Lagging(*(sum(getattr(row, name) for row in rows) / len(rows) for name in names))
+
+    @property
+    def lags_count(self) -> int:
+        """How many rows have lags."""
+        return sum(result.lags is not None for result in self.results)
+
+    @property
+    def cost(self) -> Comparison | None:
+        """The final texts against the same model offline, row by row; None without that."""
+        if self.offline is None or self.error is not None:
+            return None
+        return compare(self.offline, self.as_model_report())
+
+    def as_model_report(self) -> ModelReport:
+        """The final texts as a report of `stt-ru evaluate`."""
+        return ModelReport(
+            model=self.model,
+            label=self.label,
+            rows=self.rows,
+            results=[result.row for result in self.results],
+            audio_s=self.audio_s,
+            wall_s=self.wall_s,
+            error=self.error,
+            warnings=self.warnings,
+            signature=self.signature,
+        )
+
+    def _figures(self) -> Iterator[StreamFigures]:
+        return (result.figures for result in self.results if result.figures is not None)

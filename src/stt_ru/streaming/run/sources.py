@@ -1,0 +1,152 @@
+"""What the user meant by ``-m``: a streaming model, or a recogniser of files made to stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from stt_ru.errors import ModelLoadError, SttRuError, UsageError, sentence_of
+from stt_ru.streaming.engines.vendors import SHERPA, VOSK, SherpaStream, VoskStream
+from stt_ru.streaming.engines.model import DummyASR, StreamingASR
+from stt_ru.streaming.engines.tiny_ru import NAME as TINY
+from stt_ru.streaming.engines.tiny_ru import TinyRuStream
+from stt_ru.streaming.engines.adapters import OfflineToStreaming, StreamingToOffline
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from stt_ru.recognition.transcriber import Recognizer
+
+DUMMY: Final = DummyASR.name
+
+STREAMING_ENGINES: Final = (TINY, SHERPA, VOSK)
+"""Names of models that stream by themselves, and can be measured on whole recordings too."""
+
+STREAMING_MODELS: Final = (*STREAMING_ENGINES, DUMMY)
+"""Names of all that stream by themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedStream:
+    """A model in memory.
+
+    Attributes:
+        asr: The streaming model, not running.
+        offline: The same model as a recogniser of files; None where there is none.
+        warnings: Sentences in Russian about the loading.
+    """
+
+    asr: StreamingASR
+    offline: Recognizer | None = None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StreamSource:
+    """A model that can be loaded when its turn comes.
+
+    Attributes:
+        name: What the user asked for.
+        label: The name for the table.
+        load: Loads it; its exception becomes the report's error.
+    """
+
+    name: str
+    label: str
+    load: Callable[[], LoadedStream]
+
+
+def stream_source(
+    name: str,
+    folder: Path | None,
+    label: str,
+    *,
+    step_s: float,
+    settings: Mapping[str, Any],
+) -> StreamSource:
+    """A model by its name, loaded when its turn comes.
+
+    Args:
+        name: One of `STREAMING_MODELS`, or of `stt_ru.Transcriber`.
+        folder: Where its files are; None for its own place.
+        label: The name for the table.
+        step_s: Seconds of audio between two recognitions of a recogniser of files.
+        settings: Arguments of `stt_ru.Transcriber`.
+    """
+    if name in STREAMING_MODELS:
+        return StreamSource(name, label, partial(_own, name, folder))
+    return StreamSource(name, label, partial(_transcriber, name, folder, step_s, settings))
+
+
+def check_streaming_model(name: str, folder: Path | None) -> None:
+    """Refuse one of `STREAMING_MODELS` whose folder is needed and not named, or the other way.
+
+    Raises:
+        UsageError: Saying how to name it.
+    """
+    if name in (SHERPA, VOSK) and folder is None:
+        raise UsageError(f"модели {name} нужен каталог с её файлами: -m {name}=КАТАЛОГ")
+    if name == DUMMY and folder is not None:
+        raise UsageError(f"у модели {name} нет файлов: уберите «={folder}»")
+
+
+def streaming_recognizer(
+    name: str, folder: Path | None, *, split_channels: bool = True
+) -> StreamingToOffline:
+    """A model that streams by itself, for whole recordings.
+
+    Args:
+        name: One of `STREAMING_ENGINES`.
+        folder: Where its files are; None for its own place.
+        split_channels: Recognise each distinct channel by itself; False for the mean of all.
+
+    Raises:
+        ModelLoadError, MissingExtraError: If it cannot be loaded.
+    """
+    return StreamingToOffline(_own(name, folder).asr, split_channels=split_channels)
+
+
+def factory_source(
+    name: str, label: str, factory: Callable[[], Any], *, step_s: float
+) -> StreamSource:
+    """A model of the user's own: a function that makes a `StreamingASR` or a `Recognizer`."""
+    return StreamSource(name, label, partial(_made, name, factory, step_s))
+
+
+def _own(name: str, folder: Path | None) -> LoadedStream:
+    if name == TINY:
+        return LoadedStream(TinyRuStream(folder))
+    if name == DUMMY:
+        return LoadedStream(DummyASR())
+    assert folder is not None, "checked before"
+    return LoadedStream(SherpaStream(folder) if name == SHERPA else VoskStream(folder))
+
+
+def _transcriber(
+    name: str, folder: Path | None, step_s: float, settings: Mapping[str, Any]
+) -> LoadedStream:
+    from stt_ru.recognition.transcriber import Transcriber
+
+    recognizer = Transcriber(name, model_dir=folder, **settings)
+    return LoadedStream(OfflineToStreaming(recognizer, step_s), recognizer, recognizer.warnings)
+
+
+def _made(name: str, factory: Callable[[], Any], step_s: float) -> LoadedStream:
+    from stt_ru.evaluation import check_recognizer
+
+    try:
+        made = factory()
+    except SttRuError:
+        raise
+    except BaseException as error:  # a library of the user's may end the program: `SystemExit`
+        raise ModelLoadError(sentence_of(error)) from error
+    if isinstance(made, StreamingASR):
+        return LoadedStream(made)
+    if callable(getattr(made, "transcribe", None)):
+        check_recognizer(made)
+        return LoadedStream(OfflineToStreaming(made, step_s), made)
+    raise UsageError(
+        f"-m {name}: функция вернула {type(made).__name__}, а нужен StreamingASR или распознаватель"
+    )

@@ -1,0 +1,119 @@
+"""Words in time: what every evaluation of a stream takes as the truth."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from stt_ru.errors import UsageError
+from stt_ru.text.normalize import normalize
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass(slots=True)
+class Token:
+    """A word.
+
+    Attributes:
+        value: As it is compared.
+        start_time: Audio time of its start, seconds; nan when unknown.
+        end_time: Audio time of its end, seconds; nan when unknown.
+        is_interpolated: Whether the times are guessed from the neighbours' times.
+    """
+
+    value: str
+    start_time: float = math.nan
+    end_time: float = math.nan
+    is_interpolated: bool = False
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether both times are known."""
+        return not (math.isnan(self.start_time) or math.isnan(self.end_time))
+
+
+@dataclass(frozen=True, slots=True)
+class Transcription:
+    """A text as its words in order.
+
+    Attributes:
+        tokens: The words.
+    """
+
+    tokens: Sequence[Token]
+
+    @classmethod
+    def from_text(cls, text: str) -> Transcription:
+        """The words of a text after `stt_ru.text.normalize.normalize`, without times."""
+        return cls([Token(word) for word in normalize(text).split()])
+
+    @property
+    def words(self) -> list[str]:
+        """The words without their times."""
+        return [token.value for token in self.tokens]
+
+    @property
+    def text(self) -> str:
+        """The words with one space between."""
+        return " ".join(self.words)
+
+    def check_timed(self) -> None:
+        """Make sure that the words are in time: known times, in order.
+
+        Raises:
+            UsageError: Naming the first word that is not.
+        """
+        before = 0.0
+        for number, token in enumerate(self.tokens):
+            place = f"слово {number + 1}, «{token.value}»"
+            if not token.is_timed:
+                raise UsageError(f"{place}: нет времени начала и конца")
+            if not 0 <= token.start_time <= token.end_time < math.inf:
+                raise UsageError(
+                    f"{place}: время от {token.start_time:g} до {token.end_time:g} с невозможно"
+                )
+            if token.end_time < before:
+                raise UsageError(
+                    f"{place}: кончается в {token.end_time:g} с, раньше предыдущего ({before:g} с)"
+                )
+            before = token.end_time
+
+
+def timed_transcription(
+    words: Sequence[str], times: Sequence[tuple[float, float]]
+) -> Transcription:
+    """A transcription from words and their times.
+
+    A word that is several after normalisation («кто-то») is divided in proportion to its letters;
+    one that is none («–») is left out.
+
+    Args:
+        words: As written.
+        times: Start and end of each, seconds of audio time, in order.
+
+    Raises:
+        UsageError: If there are not as many times as words, or they are impossible or disordered.
+
+    Example:
+        >>> timed_transcription(["Кто-то", "пришёл!"], [(0.1, 0.6), (0.7, 1.2)]).text
+        'кто то пришел'
+    """
+    if len(words) != len(times):
+        raise UsageError(f"слов {len(words)}, а времён {len(times)}")
+    tokens: list[Token] = []
+    for word, (start_s, end_s) in zip(words, times, strict=True):
+        parts = normalize(word).split()
+        letters = sum(map(len, parts))
+        position = 0
+        for part in parts:
+            part_start = start_s + (end_s - start_s) * position / letters
+            position += len(part)
+            is_last = position == letters
+            part_end = end_s if is_last else start_s + (end_s - start_s) * position / letters
+            tokens.append(Token(part, part_start, part_end))
+    transcription = Transcription(tokens)
+    transcription.check_timed()
+    return transcription

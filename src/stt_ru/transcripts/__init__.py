@@ -1,0 +1,12 @@
+"""Stored texts of any system, scored without recognising.
+
+detection ──► lines | kaldi | trn | columns ──► TextFile ┐
+──► timed (STM, CTM) ──────────────► TimedFile ┴► matching ──► ModelReport
+──► report.reading ─────────────────────────────► rescoring ──► ModelReport
+"""
+
+from stt_ru.transcripts.tables import ColumnNames
+from stt_ru.transcripts.detection import FORMATS
+from stt_ru.transcripts.rescoring import score_files
+
+__all__ = ["FORMATS", "ColumnNames", "score_files"]
