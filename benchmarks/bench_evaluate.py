@@ -32,8 +32,8 @@ from measuring import (
     write_rows,
 )
 
-from stt_ru.text.normalize import normalize
 from stt_ru.scoring.counts import score_texts, total_score
+from stt_ru.text.normalize import normalize
 
 EMBEDDED_KIND = "nemo-conformer-ctc"
 

@@ -14,8 +14,8 @@ from unittest import mock
 
 from measuring import cores, emit, interleaved, parser, read_rows, summary, with_one_thread_each
 
-from stt_ru.recognition import onnx_models
 from stt_ru.evaluation import Sample, evaluate
+from stt_ru.recognition import onnx_models
 from stt_ru.recognition.segmentation import VadOptions
 from stt_ru.recognition.transcriber import Transcriber
 

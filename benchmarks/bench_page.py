@@ -21,11 +21,11 @@ from typing import Any
 from bench_scoring import texts
 from measuring import emit, parser, summary
 
-from stt_ru.scoring.relaxed import Rules
 from stt_ru.report.findings import make_content
 from stt_ru.report.html.page import html_report
 from stt_ru.results import FileResult, ModelReport, Segment
 from stt_ru.scoring.counts import score_texts
+from stt_ru.scoring.relaxed import Rules
 
 _SCRIPT = """
 const took = {ready_ms: performance.now()};

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import jiwer
 from measuring import emit, interleaved, parser, ratios, seconds, summary
 
-from stt_ru.text.normalize import normalize
 from stt_ru.scoring.counts import score_texts, total_score
+from stt_ru.text.normalize import normalize
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,9 +19,9 @@ from typing import Any
 
 from measuring import emit, parser, summary
 
-from stt_ru.streaming.queue.chunks import InputChunk, OutputChunk, Signal, TranscriptionChunk
 from stt_ru.streaming.measures.evaluation import get_partial_alignments
 from stt_ru.streaming.measures.latency import stream_figures
+from stt_ru.streaming.queue.chunks import InputChunk, OutputChunk, Signal, TranscriptionChunk
 from stt_ru.streaming.run.history import History, history_to_json
 from stt_ru.streaming.schedule.sender import Cutoff
 from stt_ru.streaming.timing.transcription import timed_transcription

@@ -21,16 +21,16 @@ import pytest
 import typer
 
 from stt_ru import errors
+from stt_ru.analysis.punctuation import writing
+from stt_ru.analysis.significance import describe
+from stt_ru.analysis.spelling import spelling_of
 from stt_ru.cli.app import app
 from stt_ru.cli.compare import WORSE
-from stt_ru.scoring.relaxed import FILLERS, Glossary, Rules
-from stt_ru.text.normalize import normalize
 from stt_ru.report.json_write import json_report
-from stt_ru.analysis.spelling import spelling_of
 from stt_ru.results import FileResult, ModelReport, Segment
 from stt_ru.scoring.counts import Score
-from stt_ru.analysis.significance import describe
-from stt_ru.analysis.punctuation import writing
+from stt_ru.scoring.relaxed import FILLERS, Glossary, Rules
+from stt_ru.text.normalize import normalize
 from tests.conftest import ROOT
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])

@@ -19,9 +19,9 @@ from stt_ru.evaluation import (
     evaluate,
     evaluate_models,
 )
+from stt_ru.recognition.transcriber import Recognizer, Transcript
 from stt_ru.results import ModelReport, Segment, references_digest
 from stt_ru.scoring.counts import EditCounts
-from stt_ru.recognition.transcriber import Recognizer, Transcript
 from stt_ru.text.marked_references import VARIANTS
 from tests.conftest import FakeRecognizer
 

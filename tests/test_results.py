@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from stt_ru.scoring.multi_reference import score_branch
 from stt_ru.manifest import Sample
 from stt_ru.results import FileResult, ModelReport, Signature, references_digest
 from stt_ru.scoring.counts import score_texts
+from stt_ru.scoring.multi_reference import score_branch
 
 
 def row(reference: str, hypothesis: str) -> FileResult:

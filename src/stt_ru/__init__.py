@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from stt_ru.results import Segment
     from stt_ru.recognition.segmentation import VadOptions
     from stt_ru.recognition.transcriber import Recognizer, Transcriber, Transcript
+    from stt_ru.results import Segment
 
 __all__ = ["Recognizer", "Segment", "Transcriber", "Transcript", "VadOptions", "__version__"]
 

@@ -11,16 +11,16 @@ from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Protocol
 
-from stt_ru.recognition.threads import call_in_background, map_in_background
 from stt_ru.errors import ModelLoadError, SttRuError, UsageError, sentence_of
-from stt_ru.scoring.multi_reference import score_reference
 from stt_ru.manifest import Sample, load_manifest
-from stt_ru.text.normalize import NORMALIZER, has_digits, has_mixed_scripts, normalize
+from stt_ru.recognition.threads import call_in_background, map_in_background
+from stt_ru.recognition.transcriber import Recognizer, Transcript
 from stt_ru.report.table import format_table
 from stt_ru.results import FileResult, ModelReport, Signature, references_digest
 from stt_ru.scoring.counts import EDIT_SPLIT, EditCounts
-from stt_ru.recognition.transcriber import Recognizer, Transcript
+from stt_ru.scoring.multi_reference import score_reference
 from stt_ru.text.marked_references import VARIANTS, Marked, VariantsError, read_reference
+from stt_ru.text.normalize import NORMALIZER, has_digits, has_mixed_scripts, normalize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -173,7 +173,7 @@ def evaluate(
     A recording that fails is a row's error, never an exception of this function.
 
     Args:
-        recognizer: A `stt_ru.recognition.transcriber.Transcriber` or anything that is a `Recognizer`.
+        recognizer: A `stt_ru.Transcriber` or anything that is a `Recognizer`.
         samples: Manifest rows; rows of one file are one recording.
         label: The name for the table; None for the recogniser's ``label`` or ``name``.
         concurrency: Recordings at a time, each in a thread of its own; None for the recogniser's

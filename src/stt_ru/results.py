@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from stt_ru.errors import UsageError
-from stt_ru.text.normalize import has_digits, normalize
 from stt_ru.scoring.counts import Score, total_score
 from stt_ru.text.marked_references import Marked, has_anything, read_reference
+from stt_ru.text.normalize import has_digits, normalize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

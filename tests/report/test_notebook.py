@@ -5,10 +5,10 @@ import sys
 import pytest
 
 from stt_ru.errors import MissingExtraError
-from stt_ru.scoring.multi_reference import score_branch
 from stt_ru.results import FileResult, ModelReport
 from stt_ru.scoring.counts import score_texts
-from tests.report.test_json_report import NOT_LOADED, REPORT
+from stt_ru.scoring.multi_reference import score_branch
+from tests.report.test_json_write import NOT_LOADED, REPORT
 
 
 def report() -> ModelReport:

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from stt_ru.scoring.relaxed import FILLERS, Rules
 from stt_ru.report.findings import make_content
 from stt_ru.report.json_write import SCHEMA_VERSION
 from stt_ru.results import FileResult, ModelReport, Segment
 from stt_ru.scoring.counts import score_texts
+from stt_ru.scoring.relaxed import FILLERS, Rules
 from tests.conftest import GOLDEN, ROOT
-from tests.report.test_html_report import written
-from tests.report.test_json_report import NOT_LOADED, NOW
+from tests.report.test_html_page import written
+from tests.report.test_json_write import NOT_LOADED, NOW
 
 SCHEMA = json.loads((ROOT / "docs" / "report.schema.json").read_text(encoding="utf-8"))
 

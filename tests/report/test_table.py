@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
+from stt_ru.analysis.significance import Interval, Uncertainty, uncertainty
 from stt_ru.errors import UsageError
 from stt_ru.report.table import format_table
 from stt_ru.results import FileResult, ModelReport
 from stt_ru.scoring.counts import score_texts
-from stt_ru.analysis.significance import Interval, Uncertainty, uncertainty
 
 
 def report(label: str, *texts: tuple[str, str], audio_s: float = 49.8) -> ModelReport:

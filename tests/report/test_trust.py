@@ -4,10 +4,10 @@ import dataclasses
 
 import pytest
 
+from stt_ru.analysis.significance import Comparison, Interval, Statistics, Uncertainty, describe
 from stt_ru.report.trust import MOST_PAIRS, trust_notes, verdict, verdicts
 from stt_ru.results import FileResult, ModelReport
 from stt_ru.scoring.counts import EditCounts, Score
-from stt_ru.analysis.significance import Comparison, Interval, Statistics, Uncertainty, describe
 
 BETTER = Comparison(
     label_a="старая",

@@ -9,6 +9,7 @@ import numpy as np
 from hypothesis import settings
 from numpy.typing import NDArray
 
+from stt_ru.streaming.engines.model import StreamingASR
 from stt_ru.streaming.queue.buffer import RecordingId
 from stt_ru.streaming.queue.chunks import (
     InputBuffer,
@@ -18,7 +19,6 @@ from stt_ru.streaming.queue.chunks import (
     Signal,
     TranscriptionChunk,
 )
-from stt_ru.streaming.engines.model import StreamingASR
 
 # The machine may be busy with other things, and a property is tried in each run of the tests.
 PATIENT = settings(deadline=None, max_examples=50)

@@ -8,18 +8,18 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from stt_ru.scoring.multi_reference import align_texts
-from stt_ru.text.normalize import normalize
-from stt_ru.scoring.counts import EditCounts, total_score
 from stt_ru.analysis.significance import uncertainty
+from stt_ru.scoring.counts import EditCounts, total_score
+from stt_ru.scoring.multi_reference import align_texts
 from stt_ru.text.marked_references import ANYTHING
+from stt_ru.text.normalize import normalize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from stt_ru.scoring.alignment import Pair
-    from stt_ru.results import FileResult, ModelReport
     from stt_ru.analysis.significance import Interval
+    from stt_ru.results import FileResult, ModelReport
+    from stt_ru.scoring.alignment import Pair
 
 MOST_EXAMPLES: Final = 50
 """Rows kept with a confusion."""

@@ -8,9 +8,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from stt_ru.scoring.alignment import align
-from stt_ru.text.numbers import split_words, visible
 from stt_ru.scoring.multi_reference import align_branch
 from stt_ru.text.marked_references import ANYTHING
+from stt_ru.text.numbers import split_words, visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

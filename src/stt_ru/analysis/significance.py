@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from stt_ru.scoring.alignment import align
-from stt_ru.errors import UsageError
 from stt_ru.analysis.grouping import block_keys
+from stt_ru.errors import UsageError
+from stt_ru.scoring.alignment import align
 from stt_ru.scoring.multi_reference import align_texts
-from stt_ru.text.normalize import normalize
 from stt_ru.text.marked_references import ANYTHING
+from stt_ru.text.normalize import normalize
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from stt_ru.scoring.alignment import Pair
     from stt_ru.results import FileResult, ModelReport
+    from stt_ru.scoring.alignment import Pair
 
 RESAMPLES: Final = 10_000
 MOST_DRAWS: Final = 200_000_000

@@ -1,22 +1,22 @@
-"""How much of WER is spelling: the rate as it is and under each rule of `stt_ru.scoring.relaxed`."""
+"""How much of WER is spelling: the rate as it is and under each rule of `scoring.relaxed`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from stt_ru.scoring.relaxed import Rules, count_each, find_matches
-from stt_ru.text.normalize import normalize
 from stt_ru.report.sentences import has_loop
 from stt_ru.report.table import NO_FIGURE, aligned, percent
 from stt_ru.scoring.counts import ErrorCounts, total_score
+from stt_ru.scoring.relaxed import Rules, count_each, find_matches
 from stt_ru.text.marked_references import has_anything
+from stt_ru.text.normalize import normalize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from stt_ru.scoring.relaxed import Match
     from stt_ru.results import FileResult, ModelReport
+    from stt_ru.scoring.relaxed import Match
 
 TITLES: Final = {
     "as_is": "как есть",

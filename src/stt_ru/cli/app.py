@@ -6,16 +6,16 @@ from typing import Annotated
 
 import typer
 
-from stt_ru.cli.parsing import MetricsCommand, SimulCommand
 from stt_ru.cli.compare import compare
 from stt_ru.cli.evaluate import evaluate
+from stt_ru.cli.parsing import MetricsCommand, SimulCommand
 from stt_ru.cli.report import report
 from stt_ru.cli.russian import RussianCommand, RussianGroup
 from stt_ru.cli.score import score
 from stt_ru.cli.serve import serve
 from stt_ru.cli.simul import simul
-from stt_ru.cli.stream import stream
 from stt_ru.cli.stdio import print_answer
+from stt_ru.cli.stream import stream
 
 app = typer.Typer(
     cls=RussianGroup,

@@ -58,10 +58,10 @@ def compare(
     Коды выхода: 0 – сравнено; 1 – одна из моделей распознала не все записи; 2 – отчёты не читаются
     или не сравнимы; 3 – с --fail-if-worse: B достоверно хуже.
     """
+    from stt_ru.analysis.significance import describe
     from stt_ru.report.json_read import read_report
     from stt_ru.report.table import format_table
     from stt_ru.report.trust import trust_notes, verdicts
-    from stt_ru.analysis.significance import describe
 
     a = _model(read_report(report_a).models, report_a, model_a, "--model-a")
     b = _model(read_report(report_b).models, report_b, model_b, "--model-b")

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stt_ru.recognition.threads import call_in_background
 from stt_ru.cli.interrupts import finishing
 from stt_ru.cli.options import (
     DEFAULT_MODEL,
@@ -64,13 +63,14 @@ from stt_ru.cli.run_models import (
 )
 from stt_ru.cli.russian import whole_number
 from stt_ru.errors import UsageError
+from stt_ru.recognition.threads import call_in_background
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stt_ru.recognition.user_modules import ModelRequest
     from stt_ru.evaluation import ModelSource
     from stt_ru.manifest import Sample
+    from stt_ru.recognition.user_modules import ModelRequest
 
 
 def evaluate(
@@ -153,10 +153,10 @@ def evaluate(
     Коды выхода: 0 – всё сделано; 1 – модель не загрузилась, запись не распознана или отчёт не
     записан; 2 – неверные аргументы или манифест; 130 – Ctrl+C, 143 – SIGTERM.
     """
-    from stt_ru.recognition.user_modules import parse_models
     from stt_ru.analysis.grouping import check_group_by
-    from stt_ru.manifest import load_manifest
     from stt_ru.files.writing import check_folder
+    from stt_ru.manifest import load_manifest
+    from stt_ru.recognition.user_modules import parse_models
 
     notices: list[str] = []  # said after the table, where they are seen
     threads = _workers(workers)
@@ -270,10 +270,10 @@ def _workers_for(samples: Sequence[Sample], providers: Sequence[str]) -> int:
 def _sources(
     requests: Sequence[ModelRequest], settings: dict[str, Any], threads: int | None
 ) -> list[ModelSource]:
-    from stt_ru.recognition.user_modules import labels, user_factory
     from stt_ru.evaluation import ModelSource
-    from stt_ru.streaming.run.sources import STREAMING_ENGINES, streaming_recognizer
     from stt_ru.recognition.transcriber import Recognizer, Transcriber
+    from stt_ru.recognition.user_modules import labels, user_factory
+    from stt_ru.streaming.run.sources import STREAMING_ENGINES, streaming_recognizer
 
     def transcriber(request: ModelRequest) -> Recognizer:
         return Transcriber(request.name, model_dir=request.folder, **settings)

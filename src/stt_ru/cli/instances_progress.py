@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 from stt_ru.cli.stdio import print_message
 
 if TYPE_CHECKING:
-    from stt_ru.simultaneous.run.evaluator import EvaluationProgress
     from stt_ru.simultaneous.core.record import InstanceRecord
+    from stt_ru.simultaneous.run.evaluator import EvaluationProgress
 
 _LINE_EVERY_S: Final = 10.0
 

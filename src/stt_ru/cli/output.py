@@ -13,9 +13,9 @@ from stt_ru.cli.stdio import print_answer, print_message
 from stt_ru.errors import MissingExtraError, ReportError, UsageError
 
 if TYPE_CHECKING:
-    from stt_ru.scoring.relaxed import Rules
     from stt_ru.report.sentences import Note
     from stt_ru.results import ModelReport
+    from stt_ru.scoring.relaxed import Rules
 
 # Written here as well as in the library, which is not light; a test keeps them equal.
 SUFFIXES: Final = (".json", ".html", ".md", ".csv", ".xlsx")
@@ -147,9 +147,9 @@ def print_and_save(
     Returns:
         The exit code: 1 when a row or a model failed or something could not be written.
     """
+    from stt_ru.analysis.spelling import spelling_lines, spelling_table
     from stt_ru.report.findings import make_content, render
     from stt_ru.report.sentences import notes
-    from stt_ru.analysis.spelling import spelling_lines, spelling_table
     from stt_ru.report.table import format_table
     from stt_ru.report.trust import trust_notes, verdicts
     from stt_ru.report.written import writing_lines

@@ -52,8 +52,8 @@ def report(
     found = read_report(stored)
     from datetime import datetime
 
-    from stt_ru.report.findings import make_content, render
     from stt_ru.files.writing import write_report
+    from stt_ru.report.findings import make_content, render
 
     for warning in found.warnings:
         print_warning(warning)

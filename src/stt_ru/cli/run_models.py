@@ -18,8 +18,8 @@ from stt_ru.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from stt_ru.recognition.user_modules import ModelRequest
     from stt_ru.evaluation import ProgressListener
+    from stt_ru.recognition.user_modules import ModelRequest
 
 Report = TypeVar("Report")
 
@@ -55,8 +55,8 @@ def check_models(
         UsageError: Saying what is wrong.
     """
     from stt_ru.recognition.onnx_models import check_model_name
-    from stt_ru.streaming.run.sources import check_streaming_model
     from stt_ru.recognition.transcriber import check_request, check_vad_folder
+    from stt_ru.streaming.run.sources import check_streaming_model
 
     for request in requests:
         if request.name in streaming:

@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, cast
 
-from stt_ru.cli.parsing import split_names
 from stt_ru.cli.options import (
     LATENCY,
     METRICS,
@@ -22,6 +21,7 @@ from stt_ru.cli.options import (
     option,
     source_type_option,
 )
+from stt_ru.cli.parsing import split_names
 from stt_ru.cli.russian import number, whole_number
 from stt_ru.cli.stdio import print_message
 

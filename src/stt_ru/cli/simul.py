@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Final, cast
 
 import typer
 
-from stt_ru.cli.parsing import split_names
 from stt_ru.cli.instances_progress import instances_progress
 from stt_ru.cli.interrupts import Interrupted
 from stt_ru.cli.options import (
@@ -32,6 +31,7 @@ from stt_ru.cli.options import (
     source_type_option,
 )
 from stt_ru.cli.output import succeeds
+from stt_ru.cli.parsing import split_names
 from stt_ru.cli.russian import number, one_of, whole_number
 from stt_ru.cli.stdio import print_answer, print_message
 
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from stt_ru.simultaneous.core.record import InstanceRecord, LatencyUnit
+    from stt_ru.simultaneous.core.segments import DataType
     from stt_ru.simultaneous.run.request import RunRequest
     from stt_ru.simultaneous.scorers import Scores
-    from stt_ru.simultaneous.core.segments import DataType
 
 # Written here as well as in the library, whose modules are heavy; a test keeps them equal.
 MAX_TAIL_STEPS: Final = 1000
@@ -308,8 +308,8 @@ def _score_again(request: RunRequest) -> int:
 def _run_remotely(request: RunRequest, address: str, port: int, *, show_progress: bool) -> int:
     from stt_ru.simultaneous.core.client import RemoteSession, evaluate_remotely
     from stt_ru.simultaneous.run.request import check_remote, prepare_remote_run
-    from stt_ru.simultaneous.server.running import TOKEN_VARIABLE
     from stt_ru.simultaneous.run.table import failed_sentences, format_figures
+    from stt_ru.simultaneous.server.running import TOKEN_VARIABLE
 
     check_remote(request)
     with RemoteSession(address, port, token=os.environ.get(TOKEN_VARIABLE) or None) as session:

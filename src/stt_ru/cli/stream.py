@@ -54,8 +54,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from stt_ru.recognition.user_modules import ModelRequest
     from stt_ru.manifest import Sample
+    from stt_ru.recognition.user_modules import ModelRequest
     from stt_ru.streaming.run.history import History
     from stt_ru.streaming.run.results import StreamOptions, StreamReport
     from stt_ru.streaming.run.sources import StreamSource
@@ -229,9 +229,9 @@ def stream(
     Коды выхода: 0 – всё сделано; 1 – модель не загрузилась, запись не распознана или отчёт не
     записан; 2 – неверные аргументы или манифест; 130 – Ctrl+C, 143 – SIGTERM.
     """
-    from stt_ru.recognition.user_modules import parse_model, parse_models
-    from stt_ru.manifest import load_manifest
     from stt_ru.files.writing import check_folder
+    from stt_ru.manifest import load_manifest
+    from stt_ru.recognition.user_modules import parse_model, parse_models
 
     notices: list[str] = []  # said after the table, where they are seen
     samples = load_manifest(manifest, allow_empty=allow_empty, warn=notices.append)

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from stt_ru.errors import ManifestError
-from stt_ru.manifest.csv_rows import read_csv
 from stt_ru.files.reading import (
     CSV_SUFFIXES,
     JSONL_SUFFIXES,
@@ -18,9 +17,10 @@ from stt_ru.files.reading import (
     kind,
     read_text,
 )
+from stt_ru.files.wording import quoted, shown
+from stt_ru.manifest.csv_rows import read_csv
 from stt_ru.manifest.folder import read_folder
 from stt_ru.manifest.jsonl_rows import read_jsonl
-from stt_ru.files.wording import quoted, shown
 from stt_ru.manifest.recordings import AUDIO_SUFFIXES, Recording, Recordings
 from stt_ru.manifest.rows import Faults, Row, UnreadMarks, text_fault
 from stt_ru.manifest.sample import Sample

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from stt_ru.errors import ManifestError
 from stt_ru.files.wording import counted, listed, quoted
-from stt_ru.text.normalize import normalize
 from stt_ru.text.marked_references import Marked, VariantsError, looks_marked, read_reference
+from stt_ru.text.normalize import normalize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

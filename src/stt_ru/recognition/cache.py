@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from stt_ru.errors import SttRuError
 from stt_ru.files.writing import reason
-from stt_ru.results import Segment
 from stt_ru.recognition.transcriber import Recognizer, Transcript
+from stt_ru.results import Segment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

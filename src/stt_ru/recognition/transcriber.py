@@ -17,7 +17,6 @@ import numpy as np
 
 from stt_ru.audio import SAMPLE_RATE, Waveform, open_audio, waveform_of
 from stt_ru.errors import ModelLoadError, TranscriptionError, UsageError
-from stt_ru.text.normalize import normalize
 from stt_ru.recognition.onnx_models import DEFAULT_MODEL as DEFAULT_MODEL
 from stt_ru.recognition.onnx_models import (
     EMBEDDED_MODEL,
@@ -30,8 +29,6 @@ from stt_ru.recognition.onnx_models import (
     vad_advice,
     word_starts,
 )
-from stt_ru.results import Segment, checked_seconds
-from stt_ru.scoring.counts import score_texts
 from stt_ru.recognition.segmentation import (
     QuietSegmenter,
     Samples,
@@ -42,6 +39,9 @@ from stt_ru.recognition.segmentation import (
     VoiceDetector,
     WholeSegmenter,
 )
+from stt_ru.results import Segment, checked_seconds
+from stt_ru.scoring.counts import score_texts
+from stt_ru.text.normalize import normalize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -7,13 +7,15 @@ import importlib.util
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
 from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from stt_ru.errors import UsageError, sentence_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 # Written here as well as in the library, whose modules are heavy; a test keeps them equal.
 EMBEDDED: Final = ("tiny-ru", "tiny-ru-stream")

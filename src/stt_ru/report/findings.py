@@ -6,21 +6,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from stt_ru.scoring.relaxed import Rules
-from stt_ru.report.sentences import notes
-from stt_ru.analysis.spelling import always, spelling_of
-from stt_ru.report.trust import trust_notes
-from stt_ru.analysis.significance import describe
 from stt_ru.analysis.punctuation import writing
+from stt_ru.analysis.significance import describe
+from stt_ru.analysis.spelling import always, spelling_of
+from stt_ru.report.sentences import notes
+from stt_ru.report.trust import trust_notes
+from stt_ru.scoring.relaxed import Rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
 
+    from stt_ru.analysis.punctuation import Writing
+    from stt_ru.analysis.significance import Statistics
     from stt_ru.analysis.spelling import Spelling
     from stt_ru.results import ModelReport
-    from stt_ru.analysis.significance import Statistics
-    from stt_ru.analysis.punctuation import Writing
 
 SUFFIXES: Final = (".json", ".html", ".md", ".csv", ".xlsx")
 """Files a report can be written to."""

@@ -7,20 +7,20 @@ import json
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final
 
+from stt_ru.analysis.significance import CONFIDENCE, RESAMPLES, SEED, macro_average
 from stt_ru.analysis.spelling import spelling_fields
 from stt_ru.report.written import writing_fields
 from stt_ru.results import Segment
-from stt_ru.analysis.significance import CONFIDENCE, RESAMPLES, SEED, macro_average
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
+    from stt_ru.analysis.punctuation import Writing
+    from stt_ru.analysis.significance import Comparison, Interval, Statistics, Uncertainty
     from stt_ru.analysis.spelling import Spelling
     from stt_ru.results import FileResult, ModelReport
     from stt_ru.scoring.counts import Score
-    from stt_ru.analysis.significance import Comparison, Interval, Statistics, Uncertainty
-    from stt_ru.analysis.punctuation import Writing
 
 SCHEMA_VERSION: Final = 1
 

@@ -9,8 +9,8 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from stt_ru.analysis.error_analysis import insight, slice_groups, worst
-from stt_ru.report.fields import ROW_COLUMNS, extra_names, row_values
 from stt_ru.analysis.spelling import TITLES, spelling_lines
+from stt_ru.report.fields import ROW_COLUMNS, extra_names, row_values
 from stt_ru.report.table import COLUMNS, cells, interval, percent
 from stt_ru.report.trust import verdicts
 from stt_ru.report.written import writing_lines

@@ -5,11 +5,11 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from stt_ru.errors import MissingExtraError
 from stt_ru.analysis.error_analysis import row_alignment, worst
+from stt_ru.analysis.significance import uncertainty
+from stt_ru.errors import MissingExtraError
 from stt_ru.report.fields import ROW_COLUMNS, row_values
 from stt_ru.report.table import COLUMNS, cells, percent
-from stt_ru.analysis.significance import uncertainty
 from stt_ru.text.marked_references import ANYTHING
 
 if TYPE_CHECKING:

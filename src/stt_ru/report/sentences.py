@@ -6,9 +6,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from stt_ru.text.normalize import normalize
 from stt_ru.report.table import percent
 from stt_ru.scoring.counts import total_score
+from stt_ru.text.normalize import normalize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from stt_ru.errors import UsageError
 
 if TYPE_CHECKING:
-    from stt_ru.results import ModelReport
     from stt_ru.analysis.significance import Interval, Uncertainty
+    from stt_ru.results import ModelReport
 
 COLUMNS: Final = ("Модель", "WER, %", "CER, %", "Скорость", "Записей", "Ошибок", "95 %")
 
@@ -32,7 +32,7 @@ def format_table(
 
     Args:
         reports: The models.
-        uncertainties: Their intervals, one a report, of `stt_ru.analysis.significance.uncertainty`: the column
+        uncertainties: Their intervals, one a report, of `significance.uncertainty`: the column
             «95 %»; None for a table without it, since they are drawn from thousands of resamples.
 
     Raises:

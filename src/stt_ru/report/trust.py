@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from stt_ru.analysis.significance import FEW_BLOCKS, LEAST_BLOCKS, RESAMPLES
 from stt_ru.report.sentences import Note
 from stt_ru.report.table import percent
-from stt_ru.analysis.significance import FEW_BLOCKS, LEAST_BLOCKS, RESAMPLES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stt_ru.results import ModelReport
     from stt_ru.analysis.significance import Comparison, Statistics
+    from stt_ru.results import ModelReport
 
 MOST_PAIRS: Final = 6
 """Pairs of four models; of more models only the best one is set against the others."""

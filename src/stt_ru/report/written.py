@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stt_ru.report.table import percent
 from stt_ru.analysis.punctuation import MARKS, Writing
+from stt_ru.report.table import percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,20 +11,20 @@ from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from stt_ru.errors import MissingExtraError, ReportError
 from stt_ru.analysis.error_analysis import insight, slice_groups
-from stt_ru.report.fields import extra_names, row_values
+from stt_ru.analysis.punctuation import MARKS
+from stt_ru.analysis.significance import macro_average
 from stt_ru.analysis.spelling import TITLES, spelling_lines
+from stt_ru.errors import MissingExtraError, ReportError
+from stt_ru.report.fields import extra_names, row_values
 from stt_ru.report.trust import verdicts
 from stt_ru.report.written import writing_lines
-from stt_ru.analysis.significance import macro_average
-from stt_ru.analysis.punctuation import MARKS
 
 if TYPE_CHECKING:
     from stt_ru.analysis.error_analysis import Insight
+    from stt_ru.analysis.significance import Interval
     from stt_ru.report.findings import ReportContent
     from stt_ru.results import ModelReport
-    from stt_ru.analysis.significance import Interval
 
 MOST_ROWS: Final = 1_048_576
 """Rows of a sheet, its head among them: a limit of Excel."""

@@ -103,7 +103,7 @@ def score_texts(reference: str, hypothesis: str) -> Score:
     """Score one pair of texts by words and by characters, spaces included.
 
     Args:
-        reference: The true text after `stt_ru.text.normalize.normalize`: words with one space between.
+        reference: The true text after `stt_ru.normalize.normalize`: words with one space between.
         hypothesis: The recognised text after the same.
 
     Example:

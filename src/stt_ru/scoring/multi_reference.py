@@ -15,9 +15,9 @@ from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from stt_ru.scoring.alignment import align
-from stt_ru.text.normalize import normalize
 from stt_ru.scoring.counts import Score, score_texts, total_score
 from stt_ru.text.marked_references import ANYTHING, Alternative, Marked, branch_text
+from stt_ru.text.normalize import normalize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

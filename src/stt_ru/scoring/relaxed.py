@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 
 from stt_ru.errors import UsageError
-from stt_ru.text.numbers import Span, Words, figure_spans, spelt_digits, split_words, word_spans
 from stt_ru.files.reading import LINE_END, read_text
-from stt_ru.text.normalize import has_digits, normalize
 from stt_ru.scoring.counts import ErrorCounts, count_edits
 from stt_ru.text.marked_references import ANYTHING, Marked, read_reference, split_at_anything
+from stt_ru.text.normalize import has_digits, normalize
+from stt_ru.text.numbers import Span, Words, figure_spans, spelt_digits, split_words, word_spans
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence

@@ -11,8 +11,8 @@ from importlib import import_module
 from typing import Any, Final
 
 _MODULES: Final = {  # which module makes which name; they load on first use (PEP 562)
-    "buffer": ("Exit", "RecordingId", "StreamingQueue"),
-    "chunks": (
+    "queue.buffer": ("Exit", "RecordingId", "StreamingQueue"),
+    "queue.chunks": (
         "AUDIO_CHUNK_TYPE",
         "CHUNK_TYPE",
         "ASRStreamingQueue",
@@ -25,15 +25,15 @@ _MODULES: Final = {  # which module makes which name; they load on first use (PE
         "check_consistency",
         "convert_audio_format",
     ),
-    "model": ("DummyASR", "StreamingASR"),
-    "wrappers": ("OfflineToStreaming", "StreamingToOffline"),
-    "sender": ("Cutoff", "StreamingSender", "get_uniform_cutoffs", "make_sender"),
-    "caller": ("receive_transcription", "transcribe_parallel"),
-    "remap": ("remap_time",),
-    "history": ("History", "load_history", "save_history"),
-    "transcription": ("Token", "Transcription", "timed_transcription"),
-    "timings": ("fill_word_timings_inplace",),
-    "evaluation": (
+    "engines.model": ("DummyASR", "StreamingASR"),
+    "engines.adapters": ("OfflineToStreaming", "StreamingToOffline"),
+    "schedule.sender": ("Cutoff", "StreamingSender", "get_uniform_cutoffs", "make_sender"),
+    "schedule.caller": ("receive_transcription", "transcribe_parallel"),
+    "schedule.remap": ("remap_time",),
+    "run.history": ("History", "load_history", "save_history"),
+    "timing.transcription": ("Token", "Transcription", "timed_transcription"),
+    "timing.timings": ("fill_word_timings_inplace",),
+    "measures.evaluation": (
         "PartialAlignment",
         "StreamingASRErrorPosition",
         "StreamingEvaluationResults",

@@ -1,6 +1,6 @@
 """Russian numerals in any inflection, read as values: «две тысячи тринадцатого» is 2013.
 
-Words are those of `stt_ru.text.normalize` («ё» as «е»). Cardinals, ordinals and collectives of one value
+Words are those of `text.normalize` («ё» as «е»). Cardinals, ordinals and collectives of one value
 are not told apart: a figure is read as any of them («15-й», «15», «15 человек»).
 """
 

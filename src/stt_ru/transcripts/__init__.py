@@ -5,8 +5,8 @@ detection ──► lines | kaldi | trn | columns ──► TextFile ┐
 ──► report.reading ─────────────────────────────► rescoring ──► ModelReport
 """
 
-from stt_ru.transcripts.tables import ColumnNames
 from stt_ru.transcripts.detection import FORMATS
 from stt_ru.transcripts.rescoring import score_files
+from stt_ru.transcripts.tables import ColumnNames
 
 __all__ = ["FORMATS", "ColumnNames", "score_files"]

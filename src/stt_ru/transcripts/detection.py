@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from stt_ru.errors import UsageError
 from stt_ru.files.reading import CSV_SUFFIXES, JSONL_SUFFIXES, read_text
-from stt_ru.transcripts.tables import DELIMITERS, HYPOTHESIS_NAMES, ID_NAMES, REFERENCE_NAMES
 from stt_ru.transcripts.lines import lines_of, looks_like_kaldi
+from stt_ru.transcripts.tables import DELIMITERS, HYPOTHESIS_NAMES, ID_NAMES, REFERENCE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

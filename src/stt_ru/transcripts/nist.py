@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from stt_ru.errors import UsageError
 from stt_ru.files.wording import listed, quoted
+from stt_ru.text.marked_references import ANYTHING
 from stt_ru.transcripts.lines import COMMENT, as_variants, lines_of
 from stt_ru.transcripts.texts import StoredText, TextFile
-from stt_ru.text.marked_references import ANYTHING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -11,22 +11,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from stt_ru.errors import UsageError
-from stt_ru.scoring.multi_reference import score_reference
-from stt_ru.manifest.csv_rows import read_csv as read_manifest_csv
 from stt_ru.files.reading import CSV_SUFFIXES, read_text
+from stt_ru.files.wording import listed, shown
+from stt_ru.manifest.csv_rows import read_csv as read_manifest_csv
 from stt_ru.manifest.folder import read_folder
 from stt_ru.manifest.jsonl_rows import read_jsonl as read_manifest_jsonl
-from stt_ru.files.wording import listed, shown
 from stt_ru.manifest.rows import Faults, UnreadMarks, text_fault
 from stt_ru.manifest.sample import Sample
-from stt_ru.text.normalize import NORMALIZER, normalize
 from stt_ru.report.json_read import StoredReport, parse_report
 from stt_ru.results import FileResult, ModelReport, Signature, references_digest
 from stt_ru.scoring.counts import EDIT_SPLIT
-from stt_ru.transcripts.tables import ColumnNames, Table, read_csv, read_jsonl
+from stt_ru.scoring.multi_reference import score_reference
+from stt_ru.text.marked_references import VARIANTS, read_reference
+from stt_ru.text.normalize import NORMALIZER, normalize
 from stt_ru.transcripts.detection import FORMATS, detect, read_file
 from stt_ru.transcripts.lines import read_kaldi, read_lines, read_trn
-from stt_ru.transcripts.texts import Key, StoredText, TextFile, by_key
 from stt_ru.transcripts.nist import (
     Segment,
     TimedWord,
@@ -36,7 +35,8 @@ from stt_ru.transcripts.nist import (
     segments_as_texts,
     words_by_segment,
 )
-from stt_ru.text.marked_references import VARIANTS, read_reference
+from stt_ru.transcripts.tables import ColumnNames, Table, read_csv, read_jsonl
+from stt_ru.transcripts.texts import Key, StoredText, TextFile, by_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

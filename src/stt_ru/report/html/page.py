@@ -6,16 +6,16 @@ import json
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
-from stt_ru.errors import MissingExtraError
 from stt_ru.analysis.error_analysis import insight, row_alignment, slice_groups
-from stt_ru.text.normalize import normalize
-from stt_ru.report.html.charts import interval_chart, scatter_chart
-from stt_ru.report.html.audio_links import Players
+from stt_ru.analysis.significance import macro_average
 from stt_ru.analysis.spelling import TITLES, spelling_lines
+from stt_ru.errors import MissingExtraError
+from stt_ru.report.html.audio_links import Players
+from stt_ru.report.html.charts import interval_chart, scatter_chart
 from stt_ru.report.table import COLUMNS, cells, interval, percent
 from stt_ru.report.trust import verdicts
 from stt_ru.report.written import writing_lines
-from stt_ru.analysis.significance import macro_average
+from stt_ru.text.normalize import normalize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -65,7 +65,7 @@ def html_report(
     except ImportError as error:
         raise MissingExtraError("отчёт .html", "report") from error
     environment = Environment(autoescape=True, undefined=StrictUndefined)
-    source = files("stt_ru.report").joinpath("templates/page.html.j2").read_text(encoding="utf-8")
+    source = files("stt_ru.report.html").joinpath("templates/page.html.j2").read_text("utf-8")
     reports = content.reports
     loaded = [number for number, report in enumerate(reports) if report.error is None]
     slices = {number: slice_groups(reports[number], group_by=content.group_by) for number in loaded}

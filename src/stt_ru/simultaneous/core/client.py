@@ -11,6 +11,14 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import urlencode
 
 from stt_ru.errors import SttRuError, sentence_of, system_reason
+from stt_ru.simultaneous.core.instance import OutputError
+from stt_ru.simultaneous.core.segments import (
+    END_OF_SENTENCE,
+    EmptySegment,
+    Segment,
+    SpeechSegment,
+    TextSegment,
+)
 from stt_ru.simultaneous.run.evaluator import (
     AgentError,
     EvaluationOptions,
@@ -19,14 +27,6 @@ from stt_ru.simultaneous.run.evaluator import (
     index_range,
     run_instance,
     segment_size_for,
-)
-from stt_ru.simultaneous.core.instance import OutputError
-from stt_ru.simultaneous.core.segments import (
-    END_OF_SENTENCE,
-    EmptySegment,
-    Segment,
-    SpeechSegment,
-    TextSegment,
 )
 
 if TYPE_CHECKING:

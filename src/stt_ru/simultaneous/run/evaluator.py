@@ -11,9 +11,9 @@ from stt_ru.errors import ReportError, SttRuError, UsageError, sentence_of
 from stt_ru.simultaneous.core.clock import WallClock
 from stt_ru.simultaneous.core.instance import Instance, OutputError
 from stt_ru.simultaneous.core.record import InstanceRecord
+from stt_ru.simultaneous.core.segments import Segment
 from stt_ru.simultaneous.run.folder import RunFolder
 from stt_ru.simultaneous.scorers.scoring import Scores, score_instances
-from stt_ru.simultaneous.core.segments import Segment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -22,8 +22,8 @@ from stt_ru.simultaneous.run.evaluator import (
     score_log,
     segment_size_for,
 )
-from stt_ru.simultaneous.run.log import LOG_NAME, read_log
 from stt_ru.simultaneous.run.folder import RunFolder
+from stt_ru.simultaneous.run.log import LOG_NAME, read_log
 from stt_ru.simultaneous.scorers.scoring import (
     DEFAULT_LATENCY,
     DEFAULT_QUALITY,
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from stt_ru.recognition.transcriber import Recognizer
     from stt_ru.simultaneous.agents import GenericAgent
     from stt_ru.simultaneous.core.client import RemoteSession
     from stt_ru.simultaneous.core.dataset import Dataset
     from stt_ru.simultaneous.core.record import InstanceRecord, LatencyUnit
     from stt_ru.simultaneous.core.segments import DataType
-    from stt_ru.recognition.transcriber import Recognizer
 
 _DECIDED_BY_SERVER: Final = {
     "manifest": "манифест",
@@ -417,7 +417,10 @@ def _scorers(request: RunRequest, args: Namespace) -> tuple[dict[str, Any], dict
 
 
 def _recognizer(request: RunRequest) -> Recognizer:
-    from stt_ru.recognition.transcriber import DEFAULT_MODEL, Transcriber  # heavy, and only ASR_BLEU hears
+    from stt_ru.recognition.transcriber import (  # heavy, and only ASR_BLEU hears
+        DEFAULT_MODEL,
+        Transcriber,
+    )
 
     return Transcriber(
         request.asr_model or DEFAULT_MODEL,

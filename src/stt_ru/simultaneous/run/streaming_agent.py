@@ -1,7 +1,7 @@
 """The bridge to ``stt_ru.streaming``: a `StreamingASR` run as an agent.
 
-The only module here that uses that package; `stt_ru.streaming.measures.lagging` is the bridge the other way,
-which gives the figures of ``stt-ru stream``.
+The only module here that uses that package; `streaming.measures.lagging` is the bridge the
+other way, which gives the figures of ``stt-ru stream``.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from stt_ru.streaming.engines.model import StreamingASR
     from stt_ru.streaming.queue.buffer import RecordingId
     from stt_ru.streaming.queue.clock import Clock
-    from stt_ru.streaming.engines.model import StreamingASR
 
 TIMEOUT_S: Final = 60.0
 

@@ -1,5 +1,6 @@
 """Scorers: latency and quality of what an agent wrote, and how a user adds measures."""
 
+from stt_ru.scoring import latency
 from stt_ru.simultaneous.scorers.latency_scorers import (
     LATENCY_SCORERS,
     ALScorer,
@@ -58,6 +59,7 @@ __all__ = [
     "Scores",
     "StartOffsetScorer",
     "WERScorer",
+    "latency",
     "make_latency_scorers",
     "make_quality_scorers",
     "register_latency_scorer",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from stt_ru.scoring import latency
 from stt_ru.simultaneous.core.instance import playing_starts
 from stt_ru.simultaneous.core.record import FAILED
-from stt_ru.scoring import latency
 from stt_ru.simultaneous.scorers.registry import Registry
 
 if TYPE_CHECKING:

@@ -6,17 +6,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from stt_ru.errors import MissingExtraError, SttRuError, UsageError
-from stt_ru.text.normalize import NORMALIZER, normalize
 from stt_ru.scoring.counts import EDIT_SPLIT, score_texts, total_score
 from stt_ru.simultaneous.core.record import FAILED
 from stt_ru.simultaneous.scorers.registry import Registry
+from stt_ru.text.normalize import NORMALIZER, normalize
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from stt_ru.recognition.transcriber import Recognizer
     from stt_ru.scoring.counts import Score
     from stt_ru.simultaneous.core.record import InstanceRecord
-    from stt_ru.recognition.transcriber import Recognizer
 
 
 class QualityScorer:

@@ -21,9 +21,9 @@ from stt_ru.simultaneous.scorers.quality_scorers import QUALITY_SCORERS, ASRSacr
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from stt_ru.recognition.transcriber import Recognizer
     from stt_ru.simultaneous.core.record import InstanceRecord
     from stt_ru.simultaneous.core.segments import DataType
-    from stt_ru.recognition.transcriber import Recognizer
 
 DEFAULT_QUALITY: Final = ("BLEU",)
 DEFAULT_LATENCY: Final = ("AL", "AP", "DAL")

@@ -14,17 +14,17 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from stt_ru.text.normalize import normalize
 from stt_ru.scoring.counts import EditCounts, count_edits
 from stt_ru.simultaneous.core.instance import Instance, SpeechSource, TextSource
-from stt_ru.simultaneous.scorers.scoring import score_instances, skipped_sentences
 from stt_ru.simultaneous.core.segments import END_OF_SENTENCE
+from stt_ru.simultaneous.scorers.scoring import score_instances, skipped_sentences
 from stt_ru.simultaneous.server.corpus import SAMPLES_10_MS
 from stt_ru.simultaneous.server.errors import (
     BadRequestError,
     OutOfOrderError,
     UnknownError,
 )
+from stt_ru.text.normalize import normalize
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

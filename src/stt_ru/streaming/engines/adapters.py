@@ -11,16 +11,16 @@ import numpy as np
 
 from stt_ru.audio import SAMPLE_RATE, load_audio
 from stt_ru.errors import UsageError
-from stt_ru.results import Segment
 from stt_ru.recognition.segmentation import quietest_cut
+from stt_ru.recognition.transcriber import Transcript
+from stt_ru.recognition.waveforms import Hear, hearing
+from stt_ru.results import Segment
+from stt_ru.streaming.engines.model import StreamingASR
 from stt_ru.streaming.queue.buffer import Exit
-from stt_ru.streaming.schedule.caller import receive_transcription
 from stt_ru.streaming.queue.chunks import OutputChunk, Signal, TranscriptionChunk, check_heard
 from stt_ru.streaming.queue.clock import SYSTEM_CLOCK, Clock
-from stt_ru.recognition.waveforms import Hear, hearing
-from stt_ru.streaming.engines.model import StreamingASR
+from stt_ru.streaming.schedule.caller import receive_transcription
 from stt_ru.streaming.schedule.sender import make_sender
-from stt_ru.recognition.transcriber import Transcript
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stt_ru.streaming.queue.buffer import RecordingId
     from stt_ru.recognition.transcriber import Recognizer
+    from stt_ru.streaming.queue.buffer import RecordingId
 
 _FRAME: Final = SAMPLE_RATE // 50  # 320 samples, 20 ms: loudness is judged in such steps
 

@@ -8,11 +8,16 @@ import numpy as np
 
 from stt_ru.errors import ModelLoadError
 from stt_ru.recognition.onnx_models import weights_digest
+from stt_ru.streaming.engines.model import StreamingASR
+from stt_ru.streaming.engines.tiny_ru_stream import (
+    FILES,
+    MODEL_DIR,
+    SAMPLE_RATE,
+    TinyRuStreamDecoder,
+)
 from stt_ru.streaming.measures.alignment import common_prefix
 from stt_ru.streaming.queue.chunks import OutputChunk, Signal, TranscriptionChunk
 from stt_ru.streaming.queue.clock import SYSTEM_CLOCK, Clock
-from stt_ru.streaming.engines.model import StreamingASR
-from stt_ru.streaming.engines.tiny_ru_stream import FILES, MODEL_DIR, SAMPLE_RATE, TinyRuStreamDecoder
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, overload
 
 from stt_ru.errors import StreamingError, UsageError
-from stt_ru.text.normalize import normalize
 from stt_ru.scoring.counts import count_edits
 from stt_ru.streaming.measures.alignment import (
     AlignedPair,
@@ -24,6 +23,7 @@ from stt_ru.streaming.measures.alignment import (
 )
 from stt_ru.streaming.queue.chunks import InputChunk, OutputChunk, Signal, TranscriptionChunk
 from stt_ru.streaming.timing.transcription import Token, Transcription, timed_transcription
+from stt_ru.text.normalize import normalize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from stt_ru.streaming.measures.alignment import Step, changed_steps, common_prefix
-from stt_ru.streaming.queue.chunks import Signal, TranscriptionChunk
 from stt_ru.streaming.measures.evaluation import PartialText, get_partial_alignments
+from stt_ru.streaming.queue.chunks import Signal, TranscriptionChunk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from stt_ru.streaming.queue.chunks import OutputChunk
     from stt_ru.streaming.measures.evaluation import PartialAlignment, StreamingEvaluationResults
+    from stt_ru.streaming.queue.chunks import OutputChunk
 
 SAME_MOMENT_S: Final = 0.001
 """Answers closer than this are one change of the text: a person sees nothing between them."""

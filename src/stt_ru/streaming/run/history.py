@@ -12,8 +12,8 @@ import numpy as np
 from stt_ru.errors import ReportError
 from stt_ru.files.reading import describe_os_error
 from stt_ru.files.writing import write_report
-from stt_ru.streaming.queue.chunks import InputChunk, OutputChunk, Signal, TranscriptionChunk
 from stt_ru.streaming.measures.evaluation import evaluate_streaming
+from stt_ru.streaming.queue.chunks import InputChunk, OutputChunk, Signal, TranscriptionChunk
 from stt_ru.streaming.schedule.sender import Cutoff
 from stt_ru.streaming.timing.transcription import Token, Transcription
 

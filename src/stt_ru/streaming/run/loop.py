@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING, Final, Protocol
 import numpy as np
 
 from stt_ru.audio import SAMPLE_RATE, load_audio
-from stt_ru.recognition.threads import call_in_background, map_in_background
 from stt_ru.errors import AudioError, StreamingError, SttRuError, sentence_of
 from stt_ru.evaluation import Progress, SilentListener, checked_samples
-from stt_ru.text.normalize import NORMALIZER, normalize
+from stt_ru.recognition.threads import call_in_background, map_in_background
 from stt_ru.results import FileResult, Signature, references_digest
 from stt_ru.scoring.counts import EDIT_SPLIT, EditCounts, score_texts
-from stt_ru.streaming.queue.chunks import OutputChunk, Signal, check_heard
-from stt_ru.streaming.measures.latency import stream_figures
-from stt_ru.streaming.run.history import History
 from stt_ru.streaming.measures.lagging import lagging
+from stt_ru.streaming.measures.latency import stream_figures
+from stt_ru.streaming.queue.chunks import OutputChunk, Signal, check_heard
+from stt_ru.streaming.run.history import History
 from stt_ru.streaming.run.offline import mixed_down, recognize_offline
-from stt_ru.streaming.schedule.remap import remap_time
 from stt_ru.streaming.run.results import StreamOptions, StreamReport, StreamResult
+from stt_ru.streaming.schedule.remap import remap_time
 from stt_ru.streaming.schedule.sender import StreamingSender, make_sender
+from stt_ru.text.normalize import NORMALIZER, normalize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from stt_ru.evaluation import ProgressListener
     from stt_ru.manifest import Sample
     from stt_ru.results import ModelReport
-    from stt_ru.streaming.queue.buffer import RecordingId
-    from stt_ru.streaming.measures.evaluation import StreamingEvaluationResults
     from stt_ru.streaming.engines.model import StreamingASR
+    from stt_ru.streaming.measures.evaluation import StreamingEvaluationResults
+    from stt_ru.streaming.queue.buffer import RecordingId
     from stt_ru.streaming.run.sources import LoadedStream, StreamSource
     from stt_ru.streaming.timing.reference_words import TrueWords
 

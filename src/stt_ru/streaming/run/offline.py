@@ -9,8 +9,8 @@ import numpy as np
 
 from stt_ru.audio import SAMPLE_RATE, load_audio
 from stt_ru.evaluation import evaluate
-from stt_ru.results import Signature, references_digest
 from stt_ru.recognition.waveforms import hearing
+from stt_ru.results import Signature, references_digest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from stt_ru.evaluation import ProgressListener
     from stt_ru.manifest import Sample
-    from stt_ru.results import FileResult, ModelReport
     from stt_ru.recognition.transcriber import Recognizer, Transcript
+    from stt_ru.results import FileResult, ModelReport
 
 
 def recognize_offline(

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from stt_ru.streaming.queue.chunks import InputChunk, OutputChunk
     from stt_ru.streaming.measures.evaluation import (
         ErrorStatus,
         PartialAlignment,
         StreamingASRErrorPosition,
         StreamingEvaluationResults,
     )
+    from stt_ru.streaming.queue.chunks import InputChunk, OutputChunk
     from stt_ru.streaming.run.results import StreamReport
 
 RIGHT: Final = "#0072B2"

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
-    from stt_ru.results import FileResult
     from stt_ru.analysis.significance import Comparison
-    from stt_ru.streaming.measures.latency import Spread, StreamFigures
+    from stt_ru.results import FileResult
     from stt_ru.streaming.measures.lagging import Lagging
+    from stt_ru.streaming.measures.latency import Spread, StreamFigures
     from stt_ru.streaming.run.results import StreamReport, StreamResult
 
 SCHEMA_VERSION: Final = 1

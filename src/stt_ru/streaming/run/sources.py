@@ -7,11 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from stt_ru.errors import ModelLoadError, SttRuError, UsageError, sentence_of
-from stt_ru.streaming.engines.vendors import SHERPA, VOSK, SherpaStream, VoskStream
+from stt_ru.streaming.engines.adapters import OfflineToStreaming, StreamingToOffline
 from stt_ru.streaming.engines.model import DummyASR, StreamingASR
 from stt_ru.streaming.engines.tiny_ru import NAME as TINY
 from stt_ru.streaming.engines.tiny_ru import TinyRuStream
-from stt_ru.streaming.engines.adapters import OfflineToStreaming, StreamingToOffline
+from stt_ru.streaming.engines.vendors import SHERPA, VOSK, SherpaStream, VoskStream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from stt_ru.streaming.queue.buffer import RecordingId
     from stt_ru.streaming.engines.model import StreamingASR
+    from stt_ru.streaming.queue.buffer import RecordingId
 
 
 def receive_transcription(

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from stt_ru.streaming.queue.buffer import RecordingId
     from stt_ru.streaming.engines.model import StreamingASR
+    from stt_ru.streaming.queue.buffer import RecordingId
 
 SenderStatus = Literal["not_started", "started", "finished", "failed"]
 

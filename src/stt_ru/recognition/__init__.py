@@ -1,0 +1,1 @@
+"""Recordings become transcripts: recognisers, how they load, hear and are remembered."""

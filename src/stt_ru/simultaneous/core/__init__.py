@@ -1,0 +1,1 @@
+"""Sources, instances and the pieces that travel between them and an agent."""

@@ -1,0 +1,1 @@
+"""Streaming models: the protocol, the embedded ones, those of other libraries, adapters."""

@@ -1,0 +1,1 @@
+"""When the words of a reference were said."""

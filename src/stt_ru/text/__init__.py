@@ -1,0 +1,1 @@
+"""Words that are compared: normalisation, marks in references, numbers in Russian."""

@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stt_ru.report.sentences import LOOP_TIMES, LOOP_WORDS, has_loop, notes
+from stt_ru.results import FileResult, ModelReport
+from stt_ru.scoring.counts import score_texts
+from stt_ru.text.normalize import normalize
+
+
+def row(reference: str, hypothesis: str, audio: str = "a.wav") -> FileResult:
+    score = score_texts(normalize(reference), normalize(hypothesis))
+    return FileResult(audio=audio, reference=reference, hypothesis=hypothesis, score=score)
+
+
+def failed(audio: str, channel: int | None = None) -> FileResult:
+    return FileResult(audio=audio, channel=channel, reference="да", error="файл пуст")
+
+
+def report(*results: FileResult, label: str = "m", warnings: tuple[str, ...] = ()) -> ModelReport:
+    return ModelReport(
+        model=label, label=label, rows=len(results), results=results, warnings=warnings
+    )
+
+
+def texts(*reports: ModelReport) -> list[str]:
+    return [note.text for note in notes(reports)]
+
+
+def test_nothing_to_say() -> None:
+    assert texts(report(row("да", "да"))) == []
+
+
+def test_failed_rows_are_named_with_their_channel() -> None:
+    found = notes([report(failed("a.wav"), failed("b.wav", 1))])
+    assert [(note.kind, note.text) for note in found] == [
+        ("error", "a.wav: файл пуст"),
+        ("error", "b.wav, канал 1: файл пуст"),
+    ]
+
+
+def test_many_failures_are_counted_after_twenty() -> None:
+    found = texts(report(*(failed(f"{number}.wav") for number in range(35))))
+    assert len(found) == 21
+    assert found[-1] == "… и ещё 15"
+
+
+def test_equal_warnings_come_once() -> None:
+    assert texts(report(warnings=("предупреждение",) * 3)) == ["предупреждение (×3)"]
+
+
+def test_several_models_are_named() -> None:
+    found = texts(report(failed("a.wav"), label="a"), report(failed("a.wav"), label="b"))
+    assert found == ["a: a.wav: файл пуст", "b: a.wav: файл пуст"]
+
+
+def test_a_model_that_did_not_load_is_an_error() -> None:
+    (note,) = notes([ModelReport(model="m", label="m", rows=2, error="нет каталога")])
+    assert (note.kind, note.text) == ("error", "m не загружена: нет каталога")
+
+
+def test_digits_on_one_side_are_a_warning_once_a_model() -> None:
+    found = texts(report(row("пять", "5"), row("5", "пять"), row("да", "да")))
+    assert len(found) == 1
+    assert "строк: 2 из 3" in found[0]
+    assert "WER завышен" in found[0]
+
+
+def test_a_loop_is_named_with_its_share_of_the_errors() -> None:
+    looping = row("спасибо", "спасибо " + "до свидания " * 30, audio="loop.wav")
+    found = texts(report(looping, row("раз два три", "раз два"), row("да", "да")))
+    assert len(found) == 1
+    assert "loop.wav" in found[0]
+    assert "98.4 % всех ошибок" in found[0]  # 60 of 61
+    assert "без них WER 25.0 %" in found[0]  # 1 of 4
+
+
+def test_a_hypothesis_five_times_too_long_is_named() -> None:
+    babble = row("да нет может быть", " ".join("абвгдежзиклмнопрстуф"))
+    assert "говорит лишнее: a.wav" in texts(report(babble))[0]
+    shorter = row("да нет может быть", " ".join("абвгдежзиклмнопрсту"))
+    assert texts(report(shorter)) == []
+
+
+def test_a_loop_that_was_really_said_is_none() -> None:
+    said = "да " * 30
+    assert texts(report(row(said, said + "нет"))) == []
+
+
+def test_models_that_failed_on_different_rows_are_compared_on_the_common_ones() -> None:
+    first = report(row("а б", "а б"), failed("b.wav"), row("г д", "г"), label="первая")
+    second = report(row("а б", "а"), row("в", "в"), row("г д", "г д"), label="вторая")
+    found = texts(first, second)
+    assert found[-1] == (
+        "модели не справились с разными записями, и WER в таблице посчитан на разных наборах; "
+        "WER на общих строках (2): первая 25.0 %; вторая 25.0 %"
+    )
+
+
+def test_models_that_failed_on_the_same_rows_need_no_comparison() -> None:
+    first = report(row("а", "а"), failed("b.wav"), label="первая")
+    second = report(row("а", "б"), failed("b.wav"), label="вторая")
+    assert all("разных наборах" not in text for text in texts(first, second))
+
+
+@given(
+    st.lists(st.sampled_from("абв"), min_size=1, max_size=LOOP_WORDS + 2),
+    st.integers(1, LOOP_TIMES + 2),
+    st.lists(st.sampled_from("где"), max_size=5),
+)
+def test_a_loop_is_found_exactly_when_a_phrase_stands_ten_times(
+    phrase: list[str], times: int, around: list[str]
+) -> None:
+    words = around + phrase * times + around
+
+    def obvious() -> bool:
+        return any(
+            words[start : start + period] * LOOP_TIMES == words[start : start + period * LOOP_TIMES]
+            for period in range(1, LOOP_WORDS + 1)
+            for start in range(len(words))
+            if len(words[start : start + period * LOOP_TIMES]) == period * LOOP_TIMES
+        )
+
+    assert has_loop(words) is obvious()
+
+
+@pytest.mark.parametrize("words", [[], ["да"], ["да"] * 9])
+def test_short_texts_have_no_loop(words: list[str]) -> None:
+    assert not has_loop(words)
