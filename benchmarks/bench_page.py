@@ -21,7 +21,7 @@ from typing import Any
 from bench_scoring import texts
 from measuring import emit, parser, summary
 
-from stt_ru.report.findings import make_content
+from stt_ru.report.findings import make_findings
 from stt_ru.report.html.page import html_report
 from stt_ru.results import FileResult, ModelReport, Segment
 from stt_ru.scoring.counts import score_texts
@@ -101,7 +101,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         target = arguments.keep or Path(folder) / "page.html"
         wall, processor = time.perf_counter(), time.process_time()
-        content = make_content(
+        content = make_findings(
             models, manifest="m", folder=None, created_at=datetime.now(UTC), rules=Rules()
         )
         found_s = time.process_time() - processor

@@ -21,6 +21,7 @@ import pytest
 import typer
 
 from stt_ru import errors
+from stt_ru.analysis.aligned_rows import AlignedReport
 from stt_ru.analysis.punctuation import writing
 from stt_ru.analysis.significance import describe
 from stt_ru.analysis.spelling import spelling_of
@@ -391,9 +392,9 @@ def test_every_field_of_the_report_is_documented_and_no_other() -> None:
         models,
         manifest="m.csv",
         created_at=datetime.now(UTC),
-        statistics=describe(models),
-        spellings=[spelling_of(model, rules) for model in models],
-        writings=[writing(model) for model in models],
+        statistics=describe([AlignedReport(model) for model in models]),
+        spellings=[spelling_of(AlignedReport(model), rules) for model in models],
+        writings=[writing(AlignedReport(model)) for model in models],
     )
     text = "".join(report)
     keys = set(re.findall(r'"(\w+)":', text))

@@ -15,6 +15,7 @@ from stt_ru.errors import ModelLoadError, SttRuError, UsageError, sentence_of
 from stt_ru.manifest import Sample, load_manifest
 from stt_ru.recognition.threads import call_in_background, map_in_background
 from stt_ru.recognition.transcriber import Recognizer, Transcript
+from stt_ru.report.model_report import NotebookReport
 from stt_ru.report.table import format_table
 from stt_ru.results import FileResult, ModelReport, Signature, references_digest
 from stt_ru.scoring.counts import EDIT_SPLIT, EditCounts
@@ -243,7 +244,7 @@ def evaluate(
     listener.advanced(state(finished=True))
     complete = [result for result in results if result is not None]
     assert len(complete) == len(samples), "every recording has an outcome"
-    return ModelReport(
+    return NotebookReport(
         model=recognizer.name,
         label=label,
         rows=len(samples),
@@ -486,4 +487,4 @@ def _signature(recognizer: Recognizer, samples: Sequence[Sample], *, variants: b
 
 
 def _not_loaded(source: ModelSource, samples: Sequence[Sample], error: str) -> ModelReport:
-    return ModelReport(model=source.name, label=source.label, rows=len(samples), error=error)
+    return NotebookReport(model=source.name, label=source.label, rows=len(samples), error=error)

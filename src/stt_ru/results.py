@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from stt_ru.errors import UsageError
 from stt_ru.scoring.counts import Score, total_score
@@ -16,9 +16,6 @@ from stt_ru.text.normalize import has_digits, normalize
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from pandas import DataFrame
-
-    from stt_ru.analysis.error_analysis import Confusion
     from stt_ru.manifest import Sample
 
 
@@ -89,6 +86,8 @@ class FileResult:
         from_cache: Whether its text was recognised in an earlier run.
         segments: Where the text was heard; empty when that is not known.
         extra: The manifest's other columns.
+        compared: The reference, or its branch, and the hypothesis after `stt_ru.normalize`, as they
+            were scored; None when that was done elsewhere, as for a report read back.
     """
 
     audio: str
@@ -103,6 +102,7 @@ class FileResult:
     from_cache: bool = False
     segments: Sequence[Segment] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
+    compared: tuple[str, str] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "segments", tuple(self.segments))
@@ -252,36 +252,6 @@ class ModelReport:
     def digits_mismatch(self) -> int:
         """Rows in which figures stand only in the reference or only in the hypothesis."""
         return sum(result.digits_mismatch for result in self.results)
-
-    # For notebooks: doors to the modules that build on the results.
-
-    def worst(self, n: int = 10, *, by: Literal["errors", "rate"] = "errors") -> list[FileResult]:
-        """The n recognised rows with most word errors, or the highest rate."""
-        from stt_ru.analysis.error_analysis import worst
-
-        return worst(self, n, by=by)
-
-    def confusions(self, n: int = 10) -> list[Confusion]:
-        """The n most frequent substitutions, deletions and insertions together."""
-        from stt_ru.analysis.error_analysis import insight
-
-        return insight(self).most_frequent(n)
-
-    def to_pandas(self) -> DataFrame:
-        """A table with a row a result; the manifest's other columns at the end.
-
-        Raises:
-            MissingExtraError: If pandas is not installed.
-        """
-        from stt_ru.report.notebook import to_pandas
-
-        return to_pandas(self)
-
-    def _repr_html_(self) -> str:
-        """The line of the table and the worst rows, as a notebook shows them."""
-        from stt_ru.report.notebook import to_html
-
-        return to_html(self)
 
 
 def references_digest(samples: Iterable[Sample], *, variants: bool = False) -> str:

@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stt_ru.analysis.error_analysis import insight, row_alignment, slice_groups, worst
+from stt_ru.analysis.aligned_rows import AlignedReport, AlignedRow
+from stt_ru.analysis.error_analysis import find_confusions, worst
+from stt_ru.analysis.slices import slice_groups
 from stt_ru.results import FileResult, ModelReport
 from stt_ru.scoring.counts import score_texts
 from stt_ru.scoring.multi_reference import score_branch
@@ -31,13 +33,15 @@ FAILED = FileResult(audio="x.wav", reference="да", error="файл пуст")
 
 
 def test_confusions_are_counted_with_the_rows_they_happened_in() -> None:
-    found = insight(
-        report(
-            row("Мама мыла раму", "мама мыло раму"),
-            FAILED,
-            row("мыла", "мыло"),
-            row("да нет", "да"),
-            row("да", "ну да"),
+    found = find_confusions(
+        AlignedReport(
+            report(
+                row("Мама мыла раму", "мама мыло раму"),
+                FAILED,
+                row("мыла", "мыло"),
+                row("да нет", "да"),
+                row("да", "ну да"),
+            )
         )
     )
     (one,) = found.substitutions
@@ -53,7 +57,7 @@ def test_confusions_are_counted_with_the_rows_they_happened_in() -> None:
 @given(st.lists(st.tuples(TEXTS, TEXTS), max_size=5))
 def test_confusions_sum_up_to_the_reported_counts(pairs: list[tuple[str, str]]) -> None:
     whole = report(*(row(one, two) for one, two in pairs))
-    found, words = insight(whole), whole.score.words
+    found, words = find_confusions(AlignedReport(whole)), whole.score.words
     assert sum(one.count for one in found.substitutions) == words.substitutions
     assert sum(one.count for one in found.deletions) == words.deletions
     assert sum(one.count for one in found.insertions) == words.insertions
@@ -76,15 +80,15 @@ def test_words_that_anything_stands_for_are_no_confusion() -> None:
         )
         for n, (reference, chosen, text) in enumerate(texts)
     ]
-    assert row_alignment(rows[0]) == [("<*>", "вот"), ("<*>", "и"), ("да", "да")]
-    found = insight(report(*rows))
+    assert AlignedRow(rows[0]).pairs == [("<*>", "вот"), ("<*>", "и"), ("да", "да")]
+    found = find_confusions(AlignedReport(report(*rows)))
     assert [(c.reference, c.hypothesis) for c in found.substitutions] == [("рублей", "рубль")]
     assert (found.deletions, found.insertions) == ((), ())
     assert [(w.word, w.errors, w.occurrences) for w in found.words] == [("рублей", 1, 1)]
 
 
 def test_a_failed_row_has_no_alignment() -> None:
-    assert row_alignment(FAILED) == []
+    assert AlignedRow(FAILED).pairs == []
 
 
 def test_worst_rows_by_errors_and_by_rate() -> None:

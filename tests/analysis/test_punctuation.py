@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stt_ru.analysis.aligned_rows import AlignedReport
 from stt_ru.analysis.punctuation import MarkCounts, Writing, writing
-from stt_ru.report.written import writing_lines
+from stt_ru.report.sentences import writing_lines
 from stt_ru.results import FileResult, ModelReport
 from stt_ru.scoring.counts import score_texts
 from stt_ru.scoring.multi_reference import score_branch
@@ -28,7 +29,7 @@ def report(*pairs: tuple[str, str]) -> ModelReport:
 
 
 def test_marks_by_hand() -> None:
-    found = writing(report(("Да, нет, может. Кто?", "да нет, может, Кто? Ну.")))
+    found = writing(AlignedReport(report(("Да, нет, может. Кто?", "да нет, может, Кто? Ну."))))
     assert found.marks[","] == MarkCounts(right=1, extra=1, missing=1)
     assert found.marks["."] == MarkCounts(right=0, extra=1, missing=1)
     assert found.marks["?"] == MarkCounts(right=1)
@@ -45,11 +46,11 @@ def test_marks_and_case_are_those_of_the_branch_that_was_said() -> None:
         hypothesis="да, и ещё, 1000 рублей.",
         score=score_branch("Да <*>, 1000 рублей.", "да и еще 1000 рублей"),
     )
-    found = writing(ModelReport(model="m", label="m", rows=1, results=[row]))
+    found = writing(AlignedReport(ModelReport(model="m", label="m", rows=1, results=[row])))
     assert found.marks[","] == MarkCounts(right=1)
     assert found.marks["."] == MarkCounts(right=1)
     row = replace(row, hypothesis="Да, и ещё 1000 Рублей.")
-    found = writing(ModelReport(model="m", label="m", rows=1, results=[row]))
+    found = writing(AlignedReport(ModelReport(model="m", label="m", rows=1, results=[row])))
     assert (found.case_errors, found.case_words) == (1, 2)
 
 
@@ -64,33 +65,36 @@ def test_marks_and_case_are_those_of_the_branch_that_was_said() -> None:
     ],
 )
 def test_marks(one: str, two: str, mark: str, counts: MarkCounts) -> None:
-    assert writing(report((one, two))).marks[mark] == counts
+    assert writing(AlignedReport(report((one, two)))).marks[mark] == counts
 
 
 def test_a_model_that_writes_no_marks_or_capitals_is_not_judged() -> None:
-    assert writing(report(("Да, нет.", "да нет"))) == Writing()
-    assert writing(report(("да нет", "Да, нет."))) == Writing()
-    assert writing(report()) == Writing()
+    assert writing(AlignedReport(report(("Да, нет.", "да нет")))) == Writing()
+    assert writing(AlignedReport(report(("да нет", "Да, нет.")))) == Writing()
+    assert writing(AlignedReport(report())) == Writing()
     failed = FileResult(audio="a", reference="Да.", error="нет")
-    assert writing(ModelReport(model="m", label="m", rows=1, results=[failed])) == Writing()
+    assert (
+        writing(AlignedReport(ModelReport(model="m", label="m", rows=1, results=[failed])))
+        == Writing()
+    )
     assert Writing().case_rate is None
     assert MarkCounts().f1 is None
 
 
 def test_yo_is_no_case_error_and_stress_marks_are_no_reason_to_fail() -> None:
-    assert writing(report(("Ёж и Ёлка", "Еж и елка"))).case_errors == 1
-    assert writing(report(("За\u0301мок, Да.", "Замок, Да."))).marks["."].right == 1
+    assert writing(AlignedReport(report(("Ёж и Ёлка", "Еж и елка")))).case_errors == 1
+    assert writing(AlignedReport(report(("За\u0301мок, Да.", "Замок, Да.")))).marks["."].right == 1
 
 
 @given(st.text("аБ ,.?…5", max_size=15))
 def test_a_text_is_written_like_itself(text: str) -> None:
-    found = writing(report((text, text)))
+    found = writing(AlignedReport(report((text, text))))
     assert found.case_errors == 0
     assert all(counts.extra == counts.missing == 0 for counts in found.marks.values())
 
 
 def lines(*reports: ModelReport) -> list[str]:
-    return writing_lines(reports, [writing(report) for report in reports])
+    return writing_lines(reports, [writing(AlignedReport(report)) for report in reports])
 
 
 def test_a_model_that_did_not_load_has_no_sentence() -> None:

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stt_ru.analysis.aligned_rows import AlignedReport
 from stt_ru.analysis.grouping import check_group_by
 from stt_ru.analysis.significance import (
     LEAST_BLOCKS,
@@ -165,22 +167,22 @@ def test_a_column_that_is_not_there_is_named() -> None:
 def test_a_clear_difference_is_significant_and_a_small_one_is_not() -> None:
     a = report(*[(1, 10)] * 50, label="a")
     worse = report(*[(3, 10)] * 50, label="b")
-    found = compare(a, worse)
+    found = compare(AlignedReport(a), AlignedReport(worse))
     assert found.difference == pytest.approx(0.2)
     assert (found.is_significant, found.is_b_worse, found.reversed_share) == (True, True, 0.0)
-    better = compare(worse, a)
+    better = compare(AlignedReport(worse), AlignedReport(a))
     assert (better.is_significant, better.is_b_worse) == (True, False)
     mixed = report(*[(1 + (-1) ** n * (n > 1), 10) for n in range(50)], label="c")
-    found = compare(a, mixed)
+    found = compare(AlignedReport(a), AlignedReport(mixed))
     assert not found.is_significant
-    same = compare(a, a)
+    same = compare(AlignedReport(a), AlignedReport(a))
     assert (same.difference, same.reversed_share, same.is_significant) == (0.0, None, False)
 
 
 def test_a_paired_difference_is_narrower_than_two_intervals() -> None:
     a = report(*[(n % 7, 10) for n in range(60)])
     b = report(*[(n % 7 + 1, 10) for n in range(60)])
-    found = compare(a, b)
+    found = compare(AlignedReport(a), AlignedReport(b))
     assert found.interval is not None
     assert (found.interval.low, found.interval.high) == pytest.approx((0.1, 0.1))
 
@@ -188,7 +190,7 @@ def test_a_paired_difference_is_narrower_than_two_intervals() -> None:
 def test_only_rows_that_both_recognised_are_compared() -> None:
     a, b = report((1, 5), (1, 5)), report((5, 5), (1, 5))
     failed = [FileResult(audio="0.wav", reference="", error="нет"), b.results[1]]
-    found = compare(a, ModelReport(model="b", label="b", rows=2, results=failed))
+    found = compare(AlignedReport(a), AlignedReport(replace(a, label="b", results=failed)))
     assert (found.rows, found.wer_a, found.wer_b) == (1, 0.2, 0.2)
 
 
@@ -211,7 +213,7 @@ def test_systems_that_said_other_branches_are_divided_by_their_own_words() -> No
     reference = "{двадцать пять|25} лет"
     a = marked(*[(reference, "двадцать пять лет", "двадцать пять зим")] * 8, label="a")
     b = marked(*[(reference, "25 лет", "25 зим")] * 8, label="b")
-    found = compare(a, b)
+    found = compare(AlignedReport(a), AlignedReport(b))
     assert (found.wer_a, found.wer_b) == (1 / 3, 1 / 2)
     assert found.interval is not None
     assert (found.interval.low, found.interval.high) == pytest.approx((1 / 6, 1 / 6))
@@ -226,32 +228,34 @@ def test_a_row_in_which_systems_said_other_branches_is_one_segment() -> None:
     other = ("б в г д е", "б в г д е")
     right = marked((reference, *b), label="r")
     one, two = marked((reference, *a), label="a"), marked((reference, *other), label="b")
-    assert compare(one, right).mapsswe_segments == 2
-    assert compare(one, two).mapsswe_segments == 1
+    assert compare(AlignedReport(one), AlignedReport(right)).mapsswe_segments == 2
+    assert compare(AlignedReport(one), AlignedReport(two)).mapsswe_segments == 1
 
 
 def test_words_that_anything_stands_for_are_in_no_segment() -> None:
     one = marked(("<*> да", "<*> да", "ну и да"), ("да", "да", "нет"), label="a")
     two = marked(("<*> да", "<*> да", "нет"), ("да", "да", "да"), label="b")
-    found = compare(one, two)
+    found = compare(AlignedReport(one), AlignedReport(two))
     assert (found.wer_a, found.wer_b) == (0.5, 0.5)
     assert found.mapsswe_segments == 2
 
 
 def test_different_rows_are_refused() -> None:
     with pytest.raises(UsageError, match=r"отчёты . и . не сравнить построчно"):
-        compare(texts(("да", "да")), texts(("нет", "да")))
+        compare(AlignedReport(texts(("да", "да"))), AlignedReport(texts(("нет", "да"))))
 
 
 def test_models_that_did_not_load_are_left_out_of_the_pairs() -> None:
     broken = ModelReport(model="x", label="x", rows=1, error="нет")
-    found = describe([report((1, 5), label="a"), broken, report((2, 5), label="b")])
+    reports = [report((1, 5), label="a"), broken, report((2, 5), label="b")]
+    found = describe([AlignedReport(one) for one in reports])
     assert [(pair.label_a, pair.label_b) for pair in found.comparisons] == [("a", "b")]
     assert [one is None for one in found.uncertainties] == [False, True, False]
 
 
 def test_systems_with_other_references_are_not_paired() -> None:
-    assert describe([texts(("да", "да")), texts(("нет", "да"))]).comparisons == ()
+    others = [texts(("да", "да")), texts(("нет", "да"))]
+    assert describe([AlignedReport(one) for one in others]).comparisons == ()
 
 
 def test_mapsswe_by_hand() -> None:

@@ -2,14 +2,15 @@ from __future__ import annotations
 
 import json
 
+from stt_ru.analysis.aligned_rows import AlignedReport
 from stt_ru.analysis.spelling import (
     always,
     decisions,
-    spelling_lines,
     spelling_of,
-    spelling_table,
 )
 from stt_ru.report.json_write import json_report
+from stt_ru.report.sentences import spelling_lines
+from stt_ru.report.table import spelling_table
 from stt_ru.results import FileResult, ModelReport
 from stt_ru.scoring.counts import ErrorCounts, score_texts
 from stt_ru.scoring.multi_reference import score_branch
@@ -47,14 +48,14 @@ def test_a_row_of_which_anything_was_asked_is_not_one_without_speech() -> None:
         for reference, chosen, text in (("<*>", "<*>", "шум " * 20), ("{да}", "", ""))
     ]
     model = ModelReport(model="m", label="m", rows=2, results=rows)
-    found = spelling_of(model, Rules(numbers=True))
+    found = spelling_of(AlignedReport(model), Rules(numbers=True))
     assert (found.without_speech, found.inserted, found.loops) == (1, 0, 0)
     assert found.counts["numbers"] == ErrorCounts(0, 0)
 
 
 def test_wer_is_shown_as_it_is_and_under_each_rule() -> None:
     rules = Rules(numbers=True, compounds=True, fillers=FILLERS)
-    found = spelling_of(SALE, rules)
+    found = spelling_of(AlignedReport(SALE), rules)
     assert found.counts == {
         "as_is": ErrorCounts(4, 6),
         "numbers": ErrorCounts(2, 6),
@@ -72,17 +73,19 @@ def test_wer_is_shown_as_it_is_and_under_each_rule() -> None:
 
 def test_one_rule_has_no_column_of_all_together() -> None:
     rules = Rules(glossary=Glossary({("скидка",): 1, ("акция",): 1}))
-    assert list(spelling_of(SALE, rules).counts) == ["as_is", "glossary"]
+    assert list(spelling_of(AlignedReport(SALE), rules).counts) == ["as_is", "glossary"]
 
 
 def test_failed_rows_take_no_part() -> None:
     with_failed = ModelReport(model="m", label="m", rows=1, results=[FAILED])
-    assert spelling_of(with_failed, Rules(numbers=True)).counts["as_is"] == ErrorCounts(0, 0)
+    assert spelling_of(AlignedReport(with_failed), Rules(numbers=True)).counts[
+        "as_is"
+    ] == ErrorCounts(0, 0)
     assert decisions(with_failed, Rules(numbers=True)) == []
 
 
 def test_sentences_come_only_when_spelling_matters() -> None:
-    lines = spelling_lines(SALE, spelling_of(SALE, always(Rules())), name_model=True)
+    lines = spelling_lines(SALE, spelling_of(AlignedReport(SALE), always(Rules())), name_model=True)
     assert lines == [
         "m: 50.0 % ошибок в словах – запись чисел: если «15» и «пятнадцать» считать одним, "
         "WER 33.3 % вместо 66.7 %",
@@ -90,12 +93,15 @@ def test_sentences_come_only_when_spelling_matters() -> None:
         "считать одним, WER 50.0 % вместо 66.7 %",
     ]
     plain = report(("да нет", "да"))
-    assert spelling_lines(plain, spelling_of(plain, always(Rules())), name_model=False) == []
+    assert (
+        spelling_lines(plain, spelling_of(AlignedReport(plain), always(Rules())), name_model=False)
+        == []
+    )
 
 
 def test_words_on_recordings_without_speech_and_loops_are_counted() -> None:
     noisy = report(("", "спасибо за просмотр"), ("да", "да " * 30), ("нет", "нет"))
-    found = spelling_of(noisy, Rules())
+    found = spelling_of(AlignedReport(noisy), Rules())
     assert (found.without_speech, found.inserted, found.loops) == (1, 3, 1)
     (line,) = spelling_lines(noisy, found, name_model=False)
     assert line == "на записях без речи (1) написано слов: 3"
@@ -109,7 +115,10 @@ def test_every_decision_can_be_read() -> None:
 
 def test_the_json_has_the_rules() -> None:
     pieces = json_report(
-        [SALE], manifest="m", created_at=NOW, spellings=[spelling_of(SALE, Rules(numbers=True))]
+        [SALE],
+        manifest="m",
+        created_at=NOW,
+        spellings=[spelling_of(AlignedReport(SALE), Rules(numbers=True))],
     )
     (model,) = json.loads("".join(pieces))["models"]
     assert model["spelling"]["rules"]["numbers"] == {"errors": 2, "words": 6, "wer": 2 / 6}

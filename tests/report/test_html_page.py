@@ -19,9 +19,10 @@ import pytest
 
 from stt_ru.errors import MissingExtraError
 from stt_ru.files.writing import write_report
-from stt_ru.report.findings import SUFFIXES, ReportContent, make_content, render
+from stt_ru.report.findings import SUFFIXES, Findings, make_findings
 from stt_ru.report.html.charts import _nice, interval_chart, scatter_chart
 from stt_ru.report.html.page import html_report
+from stt_ru.report.render import render
 from stt_ru.results import FileResult, ModelReport, Segment
 from stt_ru.scoring.counts import score_texts
 from stt_ru.scoring.multi_reference import score_branch
@@ -44,13 +45,13 @@ def model(*rows: FileResult, label: str = "m") -> ModelReport:
     )
 
 
-def content(*reports: ModelReport, folder: Path | None = None) -> ReportContent:
-    return make_content(
+def content(*reports: ModelReport, folder: Path | None = None) -> Findings:
+    return make_findings(
         reports, manifest="eval.csv", folder=folder, created_at=NOW, rules=Rules(numbers=True)
     )
 
 
-def written(content: ReportContent, target: Path) -> str:
+def written(content: Findings, target: Path) -> str:
     return "".join(piece for piece in render(content, target) if isinstance(piece, str))
 
 
@@ -260,7 +261,7 @@ def test_without_jinja2_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.M
 @pytest.mark.parametrize("name", ["r.html", "r.md", "r.xlsx", "r.json"])
 def test_every_report_for_people_says_what_the_terminal_says(tmp_path: Path, name: str) -> None:
     warning = "eval.csv: строка 3 – та же"
-    shown = make_content(
+    shown = make_findings(
         TWO, manifest="eval.csv", folder=None, created_at=NOW, rules=Rules(), warnings=[warning]
     )
     write_report(tmp_path / name, render(shown, tmp_path / name))

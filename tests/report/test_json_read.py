@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from stt_ru.errors import UsageError
 from stt_ru.report.json_read import parse_report, read_report
 from stt_ru.report.json_write import SCHEMA_VERSION, json_report
+from stt_ru.report.model_report import NotebookReport
 from stt_ru.results import FileResult, ModelReport, Segment, Signature
 from stt_ru.scoring.counts import score_texts
 from tests.conftest import GOLDEN
@@ -60,11 +61,11 @@ def results(draw: st.DrawFn) -> FileResult:
 
 
 @st.composite
-def reports(draw: st.DrawFn) -> ModelReport:
+def reports(draw: st.DrawFn) -> NotebookReport:
     error = draw(st.none() | TEXTS)
     rows = draw(st.lists(results(), max_size=3)) if error is None else []
     names = st.text("abc-_", min_size=1, max_size=4)
-    return ModelReport(
+    return NotebookReport(
         model=draw(TEXTS),
         label=draw(TEXTS),
         rows=len(rows) if error is None else draw(st.integers(0, 9)),

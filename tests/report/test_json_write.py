@@ -5,14 +5,16 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+from stt_ru.analysis.aligned_rows import AlignedReport
 from stt_ru.analysis.significance import describe
 from stt_ru.report.json_write import json_report
+from stt_ru.report.model_report import NotebookReport
 from stt_ru.results import FileResult, ModelReport, Segment, Signature
 from stt_ru.scoring.counts import score_texts
 
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 
-REPORT = ModelReport(
+REPORT = NotebookReport(
     model="m",
     label="m (модель)",
     rows=3,
@@ -42,11 +44,12 @@ REPORT = ModelReport(
     warnings=("предупреждение",),
     signature=Signature({"model": "m", "norm": "ru-1"}),
 )
-NOT_LOADED = ModelReport(model="x", label="x", rows=3, error="нет каталога")
+NOT_LOADED = NotebookReport(model="x", label="x", rows=3, error="нет каталога")
 
 
 def as_json(*reports: ModelReport) -> Any:
-    pieces = json_report(reports, manifest="eval.csv", created_at=NOW, statistics=describe(reports))
+    statistics = describe([AlignedReport(report) for report in reports])
+    pieces = json_report(reports, manifest="eval.csv", created_at=NOW, statistics=statistics)
     return json.loads("".join(pieces))
 
 

@@ -5,19 +5,20 @@ import sys
 import pytest
 
 from stt_ru.errors import MissingExtraError
-from stt_ru.results import FileResult, ModelReport
+from stt_ru.report.model_report import NotebookReport
+from stt_ru.results import FileResult
 from stt_ru.scoring.counts import score_texts
 from stt_ru.scoring.multi_reference import score_branch
 from tests.report.test_json_write import NOT_LOADED, REPORT
 
 
-def report() -> ModelReport:
+def report() -> NotebookReport:
     texts = [("мама мыла раму", "мама мыло раму да"), ("<b>мыла</b>", "мыло"), ("да", "да")]
     rows = [
         FileResult(audio=f"{n}<", reference=one, hypothesis=two, score=score_texts(one, two))
         for n, (one, two) in enumerate(texts)
     ]
-    return ModelReport(model="m", label="<m>", rows=3, results=rows)
+    return NotebookReport(model="m", label="<m>", rows=3, results=rows)
 
 
 def test_a_cell_shows_the_line_of_the_table_and_the_worst_rows() -> None:
@@ -30,7 +31,7 @@ def test_a_cell_shows_the_line_of_the_table_and_the_worst_rows() -> None:
     assert "нет каталога" in NOT_LOADED._repr_html_()
 
 
-def marked_report() -> ModelReport:
+def marked_report() -> NotebookReport:
     row = FileResult(
         audio="a.wav",
         reference="{ну} да {15|пятнадцать} <*>",
@@ -39,7 +40,7 @@ def marked_report() -> ModelReport:
         score=score_branch("да 15 <*>", "да 16 и"),
         extra={"chosen": "x"},
     )
-    return ModelReport(model="m", label="m", rows=1, results=[row])
+    return NotebookReport(model="m", label="m", rows=1, results=[row])
 
 
 def test_a_cell_shows_the_branch_that_was_said_and_what_anything_stands_for() -> None:
@@ -74,9 +75,9 @@ def test_a_pandas_table_has_a_row_a_result() -> None:
     assert str(frame["chars"].dtype) == "Int64"
     assert frame["call"].tolist()[0] == "7"
     clash = FileResult(audio="a", reference="да", error="нет", extra={"words": 9})
-    frame = ModelReport(model="m", label="m", rows=1, results=[clash]).to_pandas()
+    frame = NotebookReport(model="m", label="m", rows=1, results=[clash]).to_pandas()
     assert frame["extra.words"].tolist() == [9]
-    assert len(ModelReport(model="m", label="m", rows=0).to_pandas()) == 0
+    assert len(NotebookReport(model="m", label="m", rows=0).to_pandas()) == 0
 
 
 def test_without_pandas_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

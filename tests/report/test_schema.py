@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from stt_ru.report.findings import make_content
+from stt_ru.report.findings import make_findings
 from stt_ru.report.json_write import SCHEMA_VERSION
 from stt_ru.results import FileResult, ModelReport, Segment
 from stt_ru.scoring.counts import score_texts
@@ -33,7 +33,7 @@ def full_report() -> Any:
         for n, text in enumerate(["да", "да, нет", "нет да", "да нет", "ну", "да"])
     ]
     models = [ModelReport(model=name, label=name, rows=6, results=rows) for name in ("a", "b")]
-    content = make_content(
+    content = make_findings(
         [*models, NOT_LOADED],
         manifest="eval.csv",
         folder=None,

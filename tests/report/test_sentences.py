@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stt_ru.report.sentences import LOOP_TIMES, LOOP_WORDS, has_loop, notes
+from stt_ru.analysis.aligned_rows import AlignedReport
+from stt_ru.analysis.loops import LOOP_TIMES, LOOP_WORDS, has_loop
+from stt_ru.report.sentences import notes
 from stt_ru.results import FileResult, ModelReport
 from stt_ru.scoring.counts import score_texts
 from stt_ru.text.normalize import normalize
@@ -26,7 +28,7 @@ def report(*results: FileResult, label: str = "m", warnings: tuple[str, ...] = (
 
 
 def texts(*reports: ModelReport) -> list[str]:
-    return [note.text for note in notes(reports)]
+    return [note.text for note in notes([AlignedReport(report) for report in reports])]
 
 
 def test_nothing_to_say() -> None:
@@ -34,7 +36,7 @@ def test_nothing_to_say() -> None:
 
 
 def test_failed_rows_are_named_with_their_channel() -> None:
-    found = notes([report(failed("a.wav"), failed("b.wav", 1))])
+    found = notes([AlignedReport(report(failed("a.wav"), failed("b.wav", 1)))])
     assert [(note.kind, note.text) for note in found] == [
         ("error", "a.wav: файл пуст"),
         ("error", "b.wav, канал 1: файл пуст"),
@@ -57,7 +59,9 @@ def test_several_models_are_named() -> None:
 
 
 def test_a_model_that_did_not_load_is_an_error() -> None:
-    (note,) = notes([ModelReport(model="m", label="m", rows=2, error="нет каталога")])
+    (note,) = notes(
+        [AlignedReport(ModelReport(model="m", label="m", rows=2, error="нет каталога"))]
+    )
     assert (note.kind, note.text) == ("error", "m не загружена: нет каталога")
 
 

@@ -4,8 +4,9 @@ import dataclasses
 
 import pytest
 
+from stt_ru.analysis.aligned_rows import AlignedReport
 from stt_ru.analysis.significance import Comparison, Interval, Statistics, Uncertainty, describe
-from stt_ru.report.trust import MOST_PAIRS, trust_notes, verdict, verdicts
+from stt_ru.report.sentences import MOST_PAIRS, trust_notes, verdict, verdicts
 from stt_ru.results import FileResult, ModelReport
 from stt_ru.scoring.counts import EditCounts, Score
 
@@ -76,9 +77,9 @@ def report(label: str, errors: int) -> ModelReport:
 
 def test_of_many_models_the_best_is_set_against_the_others() -> None:
     four = [report(str(errors), errors) for errors in (3, 1, 2, 4)]
-    assert len(verdicts(describe(four), four)) == MOST_PAIRS
+    assert len(verdicts(describe([AlignedReport(one) for one in four]), four)) == MOST_PAIRS
     five = [*four, report("5", 5)]
-    lines = verdicts(describe(five), five)
+    lines = verdicts(describe([AlignedReport(one) for one in five]), five)
     assert len(lines) == 4
     assert all(line.startswith("1 лучше") for line in lines)
 

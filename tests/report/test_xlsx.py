@@ -15,7 +15,7 @@ import pytest
 from stt_ru.errors import MissingExtraError, ReportError
 from stt_ru.files.writing import write_report
 from stt_ru.report import xlsx as xlsx_report
-from stt_ru.report.findings import render
+from stt_ru.report.render import render
 from tests.report.test_html_page import TWO, VARIANTS, content, model, row
 from tests.report.test_json_write import NOT_LOADED, NOW, REPORT
 

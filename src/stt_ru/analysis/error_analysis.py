@@ -1,42 +1,20 @@
-"""Whose fault? What was heard for what, which words and recordings go wrong, and where."""
+"""What was heard for what, and which words and recordings go wrong most."""
 
 from __future__ import annotations
 
-import json
-import math
 from collections import Counter, defaultdict
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
-from stt_ru.analysis.significance import uncertainty
-from stt_ru.scoring.counts import EditCounts, total_score
-from stt_ru.scoring.multi_reference import align_texts
 from stt_ru.text.marked_references import ANYTHING
-from stt_ru.text.normalize import normalize
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from stt_ru.analysis.significance import Interval
+    from stt_ru.analysis.aligned_rows import AlignedReport
     from stt_ru.results import FileResult, ModelReport
     from stt_ru.scoring.alignment import Pair
 
 MOST_EXAMPLES: Final = 50
 """Rows kept with a confusion."""
-
-MOST_VALUES: Final = 30
-"""A column with more values is cut into `PARTS` if they are quantities; ids are no slices."""
-
-PARTS: Final = 4
-ROWS_A_VALUE: Final = 10
-"""Whole numbers that stand in fewer rows each are ids, not quantities."""
-
-SLICE_RESAMPLES: Final = 2_000
-"""Each row is in several slices: a fifth of the resamples of a whole report for each of them."""
-
-DURATIONS_S: Final = (2, 5, 10, 20, 60)
-RATES: Final = (1.0, 1.5, 2.0, 2.5, 3.0)
-"""Bounds of the slices by seconds of audio and by reference words a second."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,34 +44,7 @@ class WordErrors:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Slice:
-    """Rows that have something in common.
-
-    Attributes:
-        value: What, for people.
-        rows: How many were recognised.
-        words: Their word errors.
-        interval: 95 % interval of their WER; None with too few recordings.
-        numbers: The rows' numbers in the report, from 0.
-    """
-
-    value: str
-    rows: int
-    words: EditCounts
-    interval: Interval | None
-    numbers: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SliceGroup:
-    """All slices by one property, in its order."""
-
-    title: str
-    slices: tuple[Slice, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Insight:
+class Confusions:
     """The confusions of one report, most frequent first; equal ones in alphabetical order."""
 
     substitutions: tuple[Confusion, ...]
@@ -107,29 +58,20 @@ class Insight:
         return sorted(everything, key=lambda one: -one.count)[:n]
 
 
-def row_alignment(row: FileResult) -> list[Pair]:
-    """The words of a row as they were compared; empty when the row failed.
-
-    Words that «<*>» of the reference stands for are paired with it.
-    """
-    if row.score is None:
-        return []
-    return align_texts(row.reference, row.chosen, row.hypothesis or "")
-
-
-def insight(report: ModelReport) -> Insight:
+def find_confusions(report: AlignedReport) -> Confusions:
     """Every confusion of a report; they sum up to its substitutions, deletions and insertions."""
     counts: Counter[Pair] = Counter()
     places: dict[Pair, list[int]] = defaultdict(list)
     occurrences: Counter[str] = Counter()
     errors: Counter[str] = Counter()
-    for number, row in enumerate(report.results):
-        if row.score is None:
+    for number, row in enumerate(report.rows):
+        score = row.result.score
+        if score is None:
             continue
-        if not row.score.words.errors:
-            occurrences.update(normalize(row.compared_text).split())
+        if not score.words.errors:
+            occurrences.update(row.reference.split())
             continue
-        for pair in row_alignment(row):
+        for pair in row.pairs:
             true, heard = pair
             if true == ANYTHING:
                 continue
@@ -149,7 +91,7 @@ def insight(report: ModelReport) -> Insight:
     ]
     found.sort(key=lambda one: (-one.count, one.reference or "", one.hypothesis or ""))
     words = sorted(errors, key=lambda word: (-errors[word], word))
-    return Insight(
+    return Confusions(
         substitutions=tuple(one for one in found if None not in (one.reference, one.hypothesis)),
         deletions=tuple(one for one in found if one.hypothesis is None),
         insertions=tuple(one for one in found if one.reference is None),
@@ -182,127 +124,3 @@ def worst(report: ModelReport, n: int, *, by: str = "errors") -> list[FileResult
         return (-words.errors, -rate) if by == "errors" else (-rate, -words.errors)
 
     return sorted(rows, key=badness)[:n]
-
-
-def slice_groups(report: ModelReport, *, group_by: str | None = None) -> list[SliceGroup]:
-    """WER by duration, speech rate, channel and every column of the manifest that is no id.
-
-    A column of at most `MOST_VALUES` values is sliced by them, one of more numbers into `PARTS` of
-    about as many rows.
-
-    Args:
-        report: The results; rows that failed take no part.
-        group_by: The column whose values are blocks of the bootstrap.
-    """
-    numbered = [(n, row) for n, row in enumerate(report.results) if row.score is not None]
-    properties: list[tuple[str, Callable[[FileResult], str | None]]] = [
-        ("Длительность, с", lambda row: _bucket(row.duration, DURATIONS_S)),
-        ("Темп, слов в секунду", _speech_rate),
-        ("Канал", lambda row: None if row.channel is None else str(row.channel)),
-    ]
-    columns = dict.fromkeys(name for _, row in numbered for name in row.extra)
-    properties += [(name, _column_slices(name, [row for _, row in numbered])) for name in columns]
-    groups = []
-    for title, value_of in properties:
-        members: dict[str, list[tuple[int, FileResult]]] = defaultdict(list)
-        for number, row in numbered:
-            if (value := value_of(row)) is not None:
-                members[value].append((number, row))
-        if not 2 <= len(members) <= MOST_VALUES:
-            continue
-        groups.append(
-            SliceGroup(
-                title=title,
-                slices=tuple(
-                    _slice(report, value, members[value], group_by)
-                    for value in sorted(members, key=_natural)
-                ),
-            )
-        )
-    return groups
-
-
-def _slice(
-    report: ModelReport,
-    value: str,
-    members: Sequence[tuple[int, FileResult]],
-    group_by: str | None,
-) -> Slice:
-    rows = [row for _, row in members]
-    part = replace(report, results=rows, rows=len(rows))
-    return Slice(
-        value=value,
-        rows=len(rows),
-        words=total_score(row.score for row in rows if row.score is not None).words,
-        interval=uncertainty(part, group_by=group_by, resamples=SLICE_RESAMPLES).wer,
-        numbers=tuple(number for number, _ in members),
-    )
-
-
-def _bucket(value: float | None, bounds: Sequence[float]) -> str | None:
-    if value is None:
-        return None
-    above = [bound for bound in bounds if value >= bound]
-    if not above:
-        return f"до {bounds[0]:g}"
-    if len(above) == len(bounds):
-        return f"от {bounds[-1]:g}"
-    return f"{above[-1]:g}–{bounds[len(above)]:g}"
-
-
-def _speech_rate(row: FileResult) -> str | None:
-    if not row.duration or row.score is None or not row.score.words.length:
-        return None
-    return _bucket(row.score.words.length / row.duration, RATES)
-
-
-def _column_slices(name: str, rows: Sequence[FileResult]) -> Callable[[FileResult], str | None]:
-    """What a row's slice by the column is called."""
-    value_of = _column(name)
-    values = [value for row in rows if (value := value_of(row)) is not None]
-    distinct = set(values)
-    if len(distinct) <= MOST_VALUES:
-        return value_of
-    numbers = {value: _number(value) for value in distinct}
-    found = sorted(number for value in values if (number := numbers[value]) is not None)
-    are_whole = all(number.is_integer() for number in found)
-    if len(found) < len(values) or (are_whole and len(values) < ROWS_A_VALUE * len(distinct)):
-        return value_of
-    cuts = [found[len(found) * part // PARTS] for part in range(1, PARTS)]
-    bounds = [cut for cut in dict.fromkeys(cuts) if cut > found[0]]
-
-    def part_of(row: FileResult) -> str | None:
-        value = value_of(row)
-        return None if value is None else _bucket(numbers[value], bounds)
-
-    return part_of if bounds else value_of
-
-
-def _number(value: str) -> float | None:
-    try:
-        number = float(value.replace(",", "."))
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
-
-
-def _column(name: str) -> Callable[[FileResult], str | None]:
-    def value(row: FileResult) -> str | None:
-        found: Any = row.extra.get(name)
-        if found is None or found == "":
-            return None
-        return found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
-
-    return value
-
-
-def _natural(value: str) -> tuple[int, float, str]:
-    """Order of slices: «до» first, numbers by value, then words, «от» last."""
-    if value.startswith("до "):
-        return 0, 0.0, value
-    if value.startswith("от "):
-        return 3, 0.0, value
-    try:
-        return 1, float(value.partition("–")[0].replace(",", ".")), value
-    except ValueError:
-        return 2, 0.0, value

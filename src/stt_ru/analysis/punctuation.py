@@ -7,15 +7,13 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from stt_ru.scoring.alignment import align
-from stt_ru.scoring.multi_reference import align_branch
 from stt_ru.text.marked_references import ANYTHING
 from stt_ru.text.numbers import split_words, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from stt_ru.results import ModelReport
+    from stt_ru.analysis.aligned_rows import AlignedReport, AlignedRow
 
 MARKS: Final = {",": "запятые", ".": "точки", "?": "вопросы"}
 """The marks that are counted, and what they are called; «…» is a full stop."""
@@ -72,8 +70,8 @@ class _Written:
     """After each word."""
 
 
-def _written(text: str) -> _Written:
-    split = split_words(text)
+def _written(text: str, normalized: str) -> _Written:
+    split = split_words(text, normalized)
     raw = _WORD.findall(visible(text))
     last = len(split.words)
     marks = [_NO_MARKS if gap == " " else _marks(gap, is_last=False) for gap in split.gaps[1:last]]
@@ -92,7 +90,7 @@ def _marks(gap: str, *, is_last: bool) -> frozenset[str]:
     return frozenset(mark for mark in MARKS if mark in gap)
 
 
-def writing(report: ModelReport) -> Writing:
+def writing(report: AlignedReport) -> Writing:
     """Compare punctuation and case of the recognised rows, along the alignment of their words.
 
     A mark is right when both texts have it after words that are aligned, the same or not; a mark
@@ -101,48 +99,68 @@ def writing(report: ModelReport) -> Writing:
     Args:
         report: The results; rows that failed take no part.
     """
-    rows = [row for row in report.results if row.score is not None]
-    texts = [(row.compared_text, row.hypothesis or "") for row in rows]
-    sides = list(zip(*texts, strict=True))
-    may_have_marks = all(any(map(_ANY_MARK.search, side)) for side in sides)
-    may_have_case = all(any(text != text.lower() for text in side) for side in sides)
-    if not texts or not (may_have_marks or may_have_case):
+    rows = list(report.scored)
+    may_have_marks = _both_sides(rows, lambda text: _ANY_MARK.search(text) is not None)
+    may_have_case = _both_sides(rows, lambda text: text != text.lower())
+    if not (may_have_marks or may_have_case):
         return Writing()
-    counts = {mark: [0, 0, 0] for mark in MARKS}
-    case_errors = case_words = 0
-    has_marks, has_case = [False, False], [False, False]
-    for row, text in zip(rows, texts, strict=True):
-        written = true, heard = _written(text[0]), _written(text[1])
-        for side, one_text in enumerate(written):
-            has_marks[side] = has_marks[side] or any(one_text.marks)
-            has_case[side] = has_case[side] or any(
-                word != word.lower() for word in one_text.raw or ()
+    tally = _Tally()
+    for row in rows:
+        tally.add(row)
+    return tally.result()
+
+
+def _both_sides(rows: Sequence[AlignedRow], has_it: Callable[[str], bool]) -> bool:
+    """Whether some reference and some hypothesis have it."""
+    return any(has_it(row.result.compared_text) for row in rows) and any(
+        has_it(row.result.hypothesis or "") for row in rows
+    )
+
+
+class _Tally:
+    """Counts of marks and capitals, row by row, and on which sides there are any at all."""
+
+    def __init__(self) -> None:
+        self._counts = {mark: [0, 0, 0] for mark in MARKS}  # right, extra, missing
+        self._case_errors = 0
+        self._case_words = 0
+        self._has_marks = [False, False]  # in the references, in the texts
+        self._has_case = [False, False]
+
+    def add(self, row: AlignedRow) -> None:
+        true = _written(row.result.compared_text, row.reference)
+        heard = _written(row.result.hypothesis or "", row.hypothesis)
+        for side, text in enumerate((true, heard)):
+            self._has_marks[side] = self._has_marks[side] or any(text.marks)
+            self._has_case[side] = self._has_case[side] or any(
+                word != word.lower() for word in text.raw or ()
             )
         i = j = 0
-        if row.chosen is None:
-            pairs = align(true.words, heard.words)
-        else:
-            pairs = align_branch(row.chosen, " ".join(heard.words))
-        for one, two in pairs:
+        for one, two in row.pairs:
             if one == ANYTHING:
                 j += 1
                 continue
-            wanted = true.marks[i] if one is not None else _NO_MARKS
-            found = heard.marks[j] if two is not None else _NO_MARKS
-            for mark in wanted | found if wanted or found else ():
-                counts[mark][0 if mark in wanted & found else 1 if mark in found else 2] += 1
+            self._add_marks(
+                true.marks[i] if one is not None else _NO_MARKS,
+                heard.marks[j] if two is not None else _NO_MARKS,
+            )
             if one == two and one is not None and true.raw and heard.raw and not one.isdigit():
-                case_words += 1
-                case_errors += _is_other_case(true.raw[i], heard.raw[j])
+                self._case_words += 1
+                self._case_errors += _is_other_case(true.raw[i], heard.raw[j])
             i += one is not None
             j += two is not None
-    return Writing(
-        marks={mark: MarkCounts(*three) for mark, three in counts.items()}
-        if all(has_marks)
-        else {},
-        case_errors=case_errors if all(has_case) else 0,
-        case_words=case_words if all(has_case) else 0,
-    )
+
+    def _add_marks(self, wanted: frozenset[str], found: frozenset[str]) -> None:
+        for mark in wanted | found if wanted or found else ():
+            self._counts[mark][0 if mark in wanted & found else 1 if mark in found else 2] += 1
+
+    def result(self) -> Writing:
+        marks = {mark: MarkCounts(*three) for mark, three in self._counts.items()}
+        return Writing(
+            marks=marks if all(self._has_marks) else {},
+            case_errors=self._case_errors if all(self._has_case) else 0,
+            case_words=self._case_words if all(self._has_case) else 0,
+        )
 
 
 def _is_other_case(true: str, heard: str) -> bool:

@@ -16,7 +16,6 @@ import numpy as np
 from stt_ru.analysis.grouping import block_keys
 from stt_ru.errors import UsageError
 from stt_ru.scoring.alignment import align
-from stt_ru.scoring.multi_reference import align_texts
 from stt_ru.text.marked_references import ANYTHING
 from stt_ru.text.normalize import normalize
 
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from stt_ru.analysis.aligned_rows import AlignedReport, AlignedRow
     from stt_ru.results import FileResult, ModelReport
     from stt_ru.scoring.alignment import Pair
 
@@ -143,7 +143,7 @@ def uncertainty(
     )
 
 
-def compare(a: ModelReport, b: ModelReport, *, group_by: str | None = None) -> Comparison:
+def compare(a: AlignedReport, b: AlignedReport, *, group_by: str | None = None) -> Comparison:
     """Compare two reports of the same manifest, row by row.
 
     Both rates of a resample are made of the same blocks, so that what is hard for both cancels
@@ -157,17 +157,17 @@ def compare(a: ModelReport, b: ModelReport, *, group_by: str | None = None) -> C
     Raises:
         UsageError: If the reports have different rows.
     """
-    if [_question(row) for row in a.results] != [_question(row) for row in b.results]:
+    if not _ask_the_same(a.report, b.report):
         raise UsageError(
-            f"отчёты {a.label} и {b.label} не сравнить построчно: записи или эталоны в них "
-            "различаются или стоят в другом порядке"
+            f"отчёты {a.report.label} и {b.report.label} не сравнить построчно: записи или эталоны "
+            "в них различаются или стоят в другом порядке"
         )
     pairs = [
         (one, two)
-        for one, two in zip(a.results, b.results, strict=True)
-        if one.score is not None and two.score is not None
+        for one, two in zip(a.rows, b.rows, strict=True)
+        if one.result.score is not None and two.result.score is not None
     ]
-    rows_a, rows_b = [one for one, _ in pairs], [two for _, two in pairs]
+    rows_a, rows_b = [one.result for one, _ in pairs], [two.result for _, two in pairs]
     columns = np.concatenate([_word_counts(rows_a), _word_counts(rows_b)])
     sums = block_sums(columns, block_keys(rows_a, group_by))
     words_a, errors_a, words_b, errors_b = sums.sum(axis=1).tolist()
@@ -184,8 +184,8 @@ def compare(a: ModelReport, b: ModelReport, *, group_by: str | None = None) -> C
         [value for one, two in pairs for value in _row_differences(one, two)]
     )
     return Comparison(
-        label_a=a.label,
-        label_b=b.label,
+        label_a=a.report.label,
+        label_b=b.report.label,
         rows=len(pairs),
         blocks=sums.shape[1],
         wer_a=wer_a,
@@ -212,24 +212,23 @@ class Statistics:
     comparisons: Sequence[Comparison]
 
 
-def describe(reports: Sequence[ModelReport], *, group_by: str | None = None) -> Statistics:
+def describe(reports: Sequence[AlignedReport], *, group_by: str | None = None) -> Statistics:
     """Intervals of all reports, and comparisons of all pairs with the same rows.
 
     Args:
         reports: In the order of the table.
         group_by: As in `uncertainty`.
     """
-    questions = [[_question(row) for row in report.results] for report in reports]
     return Statistics(
         group_by=group_by,
         uncertainties=tuple(
-            None if report.error is not None else uncertainty(report, group_by=group_by)
-            for report in reports
+            None if one.report.error is not None else uncertainty(one.report, group_by=group_by)
+            for one in reports
         ),
         comparisons=tuple(
-            compare(reports[one], reports[two], group_by=group_by)
-            for one, two in combinations(range(len(reports)), 2)
-            if questions[one] and questions[one] == questions[two]
+            compare(a, b, group_by=group_by)
+            for a, b in combinations(reports, 2)
+            if a.report.results and _ask_the_same(a.report, b.report)
         ),
     )
 
@@ -245,8 +244,13 @@ def macro_average(rates: Iterable[float | None]) -> float | None:
     return math.fsum(known) / len(known) if known else None
 
 
-def _question(row: FileResult) -> tuple[str, int | None, str]:
-    return row.audio, row.channel, normalize(row.reference)
+def _ask_the_same(a: ModelReport, b: ModelReport) -> bool:
+    """Whether the rows of both are the same recordings with the same references, in one order."""
+    return len(a.results) == len(b.results) and all(
+        (one.audio, one.channel) == (two.audio, two.channel)
+        and (one.reference == two.reference or normalize(one.reference) == normalize(two.reference))
+        for one, two in zip(a.results, b.results, strict=True)
+    )
 
 
 def _word_counts(rows: Sequence[FileResult]) -> NDArray[np.int64]:
@@ -385,22 +389,19 @@ def _matched_pairs(differences: Sequence[int]) -> tuple[float | None, int]:
 _GOOD_RUN = 2  # words right in both systems that end a segment
 
 
-def _row_differences(one: FileResult, two: FileResult) -> list[int]:
+def _row_differences(a: AlignedRow, b: AlignedRow) -> list[int]:
     """A's errors minus B's in each segment of a row that has an error.
 
     Systems that said other branches of a reference have no common places: the row is one segment.
     """
+    one, two = a.result, b.result
     assert one.score is not None
     assert two.score is not None
     if not one.score.words.errors and not two.score.words.errors:
         return []
     if one.chosen != two.chosen:
         return [one.score.words.errors - two.score.words.errors]
-    errors_a, errors_b = (
-        _errors_by_place(align_texts(row.reference, row.chosen, row.hypothesis or ""))
-        for row in (one, two)
-    )
-    return _segment_differences(errors_a, errors_b)
+    return _segment_differences(_errors_by_place(a.pairs), _errors_by_place(b.pairs))
 
 
 def _segment_differences(errors_a: Sequence[int], errors_b: Sequence[int]) -> list[int]:

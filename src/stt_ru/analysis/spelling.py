@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
-from stt_ru.report.sentences import has_loop
-from stt_ru.report.table import NO_FIGURE, aligned, percent
+from stt_ru.analysis.loops import has_loop
 from stt_ru.scoring.counts import ErrorCounts, total_score
 from stt_ru.scoring.relaxed import Rules, count_each, find_matches
 from stt_ru.text.marked_references import has_anything
-from stt_ru.text.normalize import normalize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from stt_ru.analysis.aligned_rows import AlignedReport, AlignedRow
     from stt_ru.results import FileResult, ModelReport
+    from stt_ru.scoring.counts import Score
     from stt_ru.scoring.relaxed import Match
-
-TITLES: Final = {
-    "as_is": "как есть",
-    "numbers": "числа",
-    "compounds": "слитно",
-    "fillers": "без «ну», «э»",
-    "glossary": "словарь",
-    "all": "всё вместе",
-}
-"""The rules in their order, and the columns that show them."""
-
-LEAST_SHARE: Final = 0.05
-"""Share of the errors from which spelling is worth a sentence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,14 +37,14 @@ class Spelling:
     loops: int
 
 
-def spelling_of(report: ModelReport, rules: Rules) -> Spelling:
+def spelling_of(report: AlignedReport, rules: Rules) -> Spelling:
     """Count the errors of a report under each rule alone and under all of them.
 
     Args:
         report: The results; rows that failed take no part.
         rules: Those without effect are left out.
     """
-    rows = [row for row in report.results if row.score is not None]
+    rows = [(row, row.result.score) for row in report.rows if row.result.score is not None]
     alone = {
         "numbers": Rules(numbers=True) if rules.numbers else None,
         "compounds": Rules(compounds=True) if rules.compounds else None,
@@ -67,21 +54,20 @@ def spelling_of(report: ModelReport, rules: Rules) -> Spelling:
     asked = {name: rule for name, rule in alone.items() if rule is not None}
     if len(asked) > 1:
         asked["all"] = rules
-    plain = total_score(row.score for row in rows if row.score is not None).words
+    plain = total_score(score for _, score in rows).words
     counts = {
         "as_is": ErrorCounts(plain.errors, plain.length),
         **dict(zip(asked, _totals(rows, list(asked.values())), strict=True)),
     }
-    silent = [row for row in rows if _is_without_speech(row)]
+    silent = [score for row, score in rows if _is_without_speech(row.result)]
     return Spelling(
         counts=counts,
         without_speech=len(silent),
-        inserted=sum(row.score.words.insertions for row in silent if row.score is not None),
+        inserted=sum(score.words.insertions for score in silent),
         loops=sum(
-            has_loop(normalize(row.hypothesis or "").split())
-            and not has_loop(normalize(row.compared_text).split())
-            for row in rows
-            if row.score is not None and row.score.words.insertions
+            has_loop(row.hypothesis.split()) and not has_loop(row.reference.split())
+            for row, score in rows
+            if score.words.insertions
         ),
     )
 
@@ -92,12 +78,17 @@ def _is_without_speech(row: FileResult) -> bool:
     return row.chosen is None or not has_anything(row.chosen)
 
 
-def _totals(rows: Iterable[FileResult], asked: Sequence[Rules]) -> list[ErrorCounts]:
+def _totals(rows: Iterable[tuple[AlignedRow, Score]], asked: Sequence[Rules]) -> list[ErrorCounts]:
     errors, words = [0] * len(asked), [0] * len(asked)
-    for row in rows:
-        assert row.score is not None
-        plain = ErrorCounts(row.score.words.errors, row.score.words.length)
-        counts = count_each(row.reference, row.hypothesis or "", asked, plain, chosen=row.chosen)
+    for row, score in rows:
+        counts = count_each(
+            row.result.reference,
+            row.result.hypothesis or "",
+            asked,
+            ErrorCounts(score.words.errors, score.words.length),
+            chosen=row.result.chosen,
+            compared=(row.reference, row.hypothesis),
+        )
         for number, count in enumerate(counts):
             errors[number] += count.errors
             words[number] += count.length
@@ -112,56 +103,6 @@ def decisions(report: ModelReport, rules: Rules) -> list[tuple[FileResult, Match
         if row.score is not None and row.score.words.errors
         for match in find_matches(row.reference, row.hypothesis or "", rules, chosen=row.chosen)
     ]
-
-
-def spelling_table(reports: Sequence[ModelReport], found: Sequence[Spelling | None]) -> str:
-    """A line a model: WER as it is and under each rule, in percents."""
-    names = list(next((one.counts for one in found if one is not None), {}))
-    lines = [("WER по правилам, %", *(TITLES[name] for name in names))]
-    for report, one in zip(reports, found, strict=True):
-        cells = (NO_FIGURE,) * len(names)
-        if one is not None:
-            cells = tuple(percent(one.counts[name].rate) for name in names)
-        lines.append((report.label, *cells))
-    return aligned(lines)
-
-
-def spelling_lines(report: ModelReport, found: Spelling, *, name_model: bool) -> list[str]:
-    """Sentences in Russian about what in WER is no fault of the model's ear, when it matters."""
-    prefix = f"{report.label}: " if name_model else ""
-    plain = found.counts["as_is"]
-    lines = []
-    for name, what in (
-        ("numbers", "запись чисел: если «15» и «пятнадцать» считать одним"),
-        ("compounds", "слитное и раздельное написание: если «не льзя» и «нельзя» считать одним"),
-    ):
-        counts = found.counts.get(name)
-        if counts is None or not plain.errors:
-            continue
-        share = (plain.errors - counts.errors) / plain.errors
-        if share >= LEAST_SHARE:
-            lines.append(
-                f"{prefix}{percent(share)} % ошибок в словах – {what}, "
-                f"WER {percent(counts.rate)} % вместо {percent(plain.rate)} %"
-            )
-    if found.inserted:
-        lines.append(
-            f"{prefix}на записях без речи ({found.without_speech}) написано слов: {found.inserted}"
-        )
-    return lines
-
-
-def spelling_fields(found: Spelling) -> dict[str, Any]:
-    """For the JSON report."""
-    return {
-        "rules": {
-            name: {"errors": counts.errors, "words": counts.length, "wer": counts.rate}
-            for name, counts in found.counts.items()
-        },
-        "rows_without_speech": found.without_speech,
-        "words_without_speech": found.inserted,
-        "rows_with_loops": found.loops,
-    }
 
 
 def always(rules: Rules) -> Rules:

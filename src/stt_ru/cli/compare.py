@@ -58,10 +58,11 @@ def compare(
     Коды выхода: 0 – сравнено; 1 – одна из моделей распознала не все записи; 2 – отчёты не читаются
     или не сравнимы; 3 – с --fail-if-worse: B достоверно хуже.
     """
+    from stt_ru.analysis.aligned_rows import AlignedReport
     from stt_ru.analysis.significance import describe
     from stt_ru.report.json_read import read_report
+    from stt_ru.report.sentences import trust_notes, verdicts
     from stt_ru.report.table import format_table
-    from stt_ru.report.trust import trust_notes, verdicts
 
     a = _model(read_report(report_a).models, report_a, model_a, "--model-a")
     b = _model(read_report(report_b).models, report_b, model_b, "--model-b")
@@ -71,7 +72,7 @@ def compare(
             replace(one, label=f"{one.label} ({path})")
             for one, path in ((a, report_a), (b, report_b))
         )
-    statistics = describe([a, b], group_by=group_by)
+    statistics = describe([AlignedReport(a), AlignedReport(b)], group_by=group_by)
     if not statistics.comparisons:
         raise UsageError(
             "отчёты нельзя сравнить построчно: записи или эталоны в них различаются или стоят в "

@@ -147,14 +147,11 @@ def print_and_save(
     Returns:
         The exit code: 1 when a row or a model failed or something could not be written.
     """
-    from stt_ru.analysis.spelling import spelling_lines, spelling_table
-    from stt_ru.report.findings import make_content, render
-    from stt_ru.report.sentences import notes
-    from stt_ru.report.table import format_table
-    from stt_ru.report.trust import trust_notes, verdicts
-    from stt_ru.report.written import writing_lines
+    from stt_ru.report.findings import make_findings
+    from stt_ru.report.render import render
+    from stt_ru.report.table import format_table, spelling_table
 
-    content = make_content(
+    findings = make_findings(
         reports,
         manifest=manifest,
         folder=folder,
@@ -163,28 +160,22 @@ def print_and_save(
         warnings=notices,
         group_by=group_by,
     )
-    statistics, spellings = content.statistics, content.spellings
     code = 1 if any(report.failed for report in reports) else 0
     if reports:
         try:
-            print_answer(format_table(reports, uncertainties=statistics.uncertainties))
-            if rules.are_asked and any(spellings):
-                print_answer("\n" + spelling_table(reports, spellings))
-            lines = verdicts(statistics, reports)
-            for report, spelling in zip(reports, spellings, strict=True):
-                if spelling is not None:
-                    lines += spelling_lines(report, spelling, name_model=len(reports) > 1)
-            lines += writing_lines(reports, content.writings)
-            if lines:
-                print_answer("\n" + "\n".join(lines))
+            print_answer(format_table(reports, uncertainties=findings.statistics.uncertainties))
+            if rules.are_asked and any(findings.spellings):
+                print_answer("\n" + spelling_table(reports, findings.spellings))
+            if findings.conclusions:
+                print_answer("\n" + "\n".join(findings.conclusions))
         except ReportError as error:
             print_message(f"Ошибка: {error}")
             code = 1
-    print_notes(notices, [*notes(reports), *trust_notes(statistics)])
+    print_notes(notices, findings.notes)
     if output is None or not reports:
         return code
     is_saved = save_report(
-        output, lambda: render(content, output, embed_audio=embed_audio, warn=print_warning)
+        output, lambda: render(findings, output, embed_audio=embed_audio, warn=print_warning)
     )
     return code if is_saved else 1
 

@@ -53,11 +53,12 @@ def report(
     from datetime import datetime
 
     from stt_ru.files.writing import write_report
-    from stt_ru.report.findings import make_content, render
+    from stt_ru.report.findings import make_findings
+    from stt_ru.report.render import render
 
     for warning in found.warnings:
         print_warning(warning)
-    content = make_content(
+    findings = make_findings(
         found.models,
         manifest=found.manifest,
         folder=_recordings_of(found, stored) if audio_dir is None else audio_dir,
@@ -66,7 +67,7 @@ def report(
         warnings=found.warnings,
         group_by=group_by,
     )
-    write_report(output, render(content, output, embed_audio=embed_audio, warn=print_warning))
+    write_report(output, render(findings, output, embed_audio=embed_audio, warn=print_warning))
     print_message(f"Отчёт: {output}")
 
 

@@ -1,21 +1,21 @@
-"""All that a report file can show, and which file shows it how."""
+"""All that is found in the results before any of it is shown."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from stt_ru.analysis.aligned_rows import AlignedReport
 from stt_ru.analysis.punctuation import writing
 from stt_ru.analysis.significance import describe
 from stt_ru.analysis.spelling import always, spelling_of
-from stt_ru.report.sentences import notes
-from stt_ru.report.trust import trust_notes
+from stt_ru.report.sentences import Note, conclusions, notes, trust_notes
 from stt_ru.scoring.relaxed import Rules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
+    from pathlib import Path
 
     from stt_ru.analysis.punctuation import Writing
     from stt_ru.analysis.significance import Statistics
@@ -27,23 +27,25 @@ SUFFIXES: Final = (".json", ".html", ".md", ".csv", ".xlsx")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReportContent:
+class Findings:
     """Results and what was found in them.
 
     Attributes:
-        reports: A report a model, in the order of the table.
+        aligned: One report per model with its rows aligned, in the order of the table.
         manifest: Its path as the user gave it.
         folder: The folder that recordings are named from; None when there are none.
         created_at: With a time zone.
-        warnings: What the manifest and the request were warned of before the first model, a Russian
-            sentence each.
+        warnings: What the manifest and the request were warned of before the first model, one
+            Russian sentence each.
         group_by: The column whose values are independent; None for recordings.
         statistics: Intervals and comparisons.
         spellings: Rates under the spelling rules; None where a model did not load.
         writings: Punctuation and case; None where a model did not load.
+        conclusions: What the figures say, one Russian sentence each.
+        notes: What a reader must know beside the table.
     """
 
-    reports: Sequence[ModelReport]
+    aligned: Sequence[AlignedReport]
     manifest: str
     folder: Path | None
     created_at: datetime
@@ -52,15 +54,21 @@ class ReportContent:
     statistics: Statistics
     spellings: Sequence[Spelling | None]
     writings: Sequence[Writing | None]
+    conclusions: Sequence[str]
+    notes: Sequence[Note]
+
+    @property
+    def reports(self) -> list[ModelReport]:
+        """The results of each model, in the order of the table."""
+        return [one.report for one in self.aligned]
 
     @property
     def cautions(self) -> list[str]:
         """What a reader must know beside the table: the warnings, then what the results say."""
-        found = [*notes(self.reports), *trust_notes(self.statistics)]
-        return [*self.warnings, *(note.text for note in found)]
+        return [*self.warnings, *(note.text for note in self.notes)]
 
 
-def make_content(
+def make_findings(
     reports: Sequence[ModelReport],
     *,
     manifest: str,
@@ -69,79 +77,33 @@ def make_content(
     rules: Rules = Rules(),  # noqa: B008 - frozen
     warnings: Sequence[str] = (),
     group_by: str | None = None,
-) -> ReportContent:
+) -> Findings:
     """Find in the results all that is shown of them.
 
     Args:
         reports: The models.
-        manifest: As in `ReportContent`.
-        created_at: As in `ReportContent`.
-        folder: As in `ReportContent`.
+        manifest: As in `Findings`.
+        created_at: As in `Findings`.
+        folder: As in `Findings`.
         rules: Spelling rules asked for; numbers and compounds are always counted.
-        warnings: As in `ReportContent`.
-        group_by: As in `ReportContent`.
+        warnings: As in `Findings`.
+        group_by: As in `Findings`.
     """
-    return ReportContent(
-        reports=reports,
+    aligned = [AlignedReport(report) for report in reports]
+    statistics = describe(aligned, group_by=group_by)
+    counted = always(rules)
+    spellings = [None if one.report.error else spelling_of(one, counted) for one in aligned]
+    writings = [None if one.report.error else writing(one) for one in aligned]
+    return Findings(
+        aligned=aligned,
         manifest=manifest,
         folder=folder,
         created_at=created_at,
         warnings=tuple(warnings),
         group_by=group_by,
-        statistics=describe(reports, group_by=group_by),
-        spellings=[
-            None if report.error is not None else spelling_of(report, always(rules))
-            for report in reports
-        ],
-        writings=[None if report.error is not None else writing(report) for report in reports],
-    )
-
-
-def render(
-    content: ReportContent,
-    target: str | Path,
-    *,
-    embed_audio: bool = False,
-    warn: Callable[[str], None] | None = None,
-) -> Iterable[str] | Iterable[bytes]:
-    """The report in pieces, by the suffix of the file it is for.
-
-    Args:
-        content: What to show.
-        target: One of `SUFFIXES` ends its name.
-        embed_audio: Put the recordings into an HTML page.
-        warn: Told of recordings that have no player there, a Russian sentence each.
-
-    Raises:
-        MissingExtraError: If a package that the file takes is not installed.
-        ReportError: If a table is too long for Excel.
-    """
-    target = Path(target)
-    suffix = target.suffix.lower()
-    if suffix == ".html":
-        from stt_ru.report.html.page import html_report
-
-        return [html_report(content, target=target, embed_audio=embed_audio, warn=warn)]
-    if suffix == ".md":
-        from stt_ru.report.markdown import markdown_report
-
-        return markdown_report(content)
-    if suffix == ".csv":
-        from stt_ru.report.markdown import csv_report
-
-        return csv_report(content.reports)
-    if suffix == ".xlsx":
-        from stt_ru.report.xlsx import xlsx_report
-
-        return xlsx_report(content)
-    from stt_ru.report.json_write import json_report
-
-    return json_report(
-        content.reports,
-        manifest=content.manifest,
-        created_at=content.created_at,
-        warnings=content.warnings,
-        statistics=content.statistics,
-        spellings=content.spellings,
-        writings=content.writings,
+        statistics=statistics,
+        spellings=spellings,
+        writings=writings,
+        conclusions=conclusions(reports, statistics, spellings, writings),
+        notes=[*notes(aligned), *trust_notes(statistics)],
     )

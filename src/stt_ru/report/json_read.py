@@ -12,6 +12,7 @@ from stt_ru.errors import UsageError
 from stt_ru.files.reading import describe_os_error
 from stt_ru.files.wording import shown
 from stt_ru.report.json_write import SCHEMA_VERSION
+from stt_ru.report.model_report import NotebookReport
 from stt_ru.results import FileResult, ModelReport, Segment, Signature
 from stt_ru.scoring.counts import EditCounts, ErrorCounts, Score
 from stt_ru.text.marked_references import Marked, VariantsError, read_reference
@@ -195,7 +196,7 @@ def _model(fields: _Fields) -> ModelReport:
     rows = fields.take("files", int, least=0)
     if rows != len(results) and error is None:
         raise UsageError(f"{fields.place}: строк {rows}, а результатов {len(results)}")
-    return ModelReport(
+    return NotebookReport(
         model=model,
         label=fields.take("label", str, model),
         rows=rows,

@@ -8,8 +8,6 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final
 
 from stt_ru.analysis.significance import CONFIDENCE, RESAMPLES, SEED, macro_average
-from stt_ru.analysis.spelling import spelling_fields
-from stt_ru.report.written import writing_fields
 from stt_ru.results import Segment
 
 if TYPE_CHECKING:
@@ -121,8 +119,8 @@ def _model_fields(
         "cer_interval": _interval(exactness.cer) if exactness else None,
         "macro_wer": macro_average(result.wer for result in report.results),
         "macro_cer": macro_average(result.cer for result in report.results),
-        "spelling": None if spelling is None else spelling_fields(spelling),
-        "writing": None if writing is None else writing_fields(writing),
+        "spelling": None if spelling is None else _spelling_fields(spelling),
+        "writing": None if writing is None else _writing_fields(writing),
         "speed": report.speed,
         "files": report.files,
         "failed": report.failed,
@@ -167,4 +165,35 @@ def score_fields(score: Score | None) -> dict[str, Any]:
         "char_errors": chars and chars.errors,
         "wer": words and words.rate,
         "cer": chars and chars.rate,
+    }
+
+
+def _spelling_fields(found: Spelling) -> dict[str, Any]:
+    """For the JSON report."""
+    return {
+        "rules": {
+            name: {"errors": counts.errors, "words": counts.length, "wer": counts.rate}
+            for name, counts in found.counts.items()
+        },
+        "rows_without_speech": found.without_speech,
+        "words_without_speech": found.inserted,
+        "rows_with_loops": found.loops,
+    }
+
+
+def _writing_fields(found: Writing) -> dict[str, Any]:
+    """For the JSON report."""
+    return {
+        "marks": {
+            mark: {
+                "right": counts.right,
+                "extra": counts.extra,
+                "missing": counts.missing,
+                "f1": counts.f1,
+            }
+            for mark, counts in found.marks.items()
+        },
+        "case_errors": found.case_errors,
+        "case_words": found.case_words,
+        "case_error_rate": found.case_rate,
     }

@@ -5,7 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from stt_ru.analysis.error_analysis import row_alignment, worst
+from stt_ru.analysis.aligned_rows import AlignedRow
+from stt_ru.analysis.error_analysis import worst
 from stt_ru.analysis.significance import uncertainty
 from stt_ru.errors import MissingExtraError
 from stt_ru.report.fields import ROW_COLUMNS, row_values
@@ -68,7 +69,7 @@ def to_html(report: ModelReport) -> str:
 
 def _row(row: FileResult) -> str:
     words = []
-    for true, heard in row_alignment(row):
+    for true, heard in AlignedRow(row).pairs:
         if true == ANYTHING:
             words.append(f"<i>{escape(heard or '')}</i>")
         elif true == heard:

@@ -1,4 +1,4 @@
-"""What a person must know beside the table: failures, repairs, and figures that mislead."""
+"""What is said beside the table: which model is better, what misleads, what went wrong."""
 
 from __future__ import annotations
 
@@ -6,23 +6,32 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+from stt_ru.analysis.loops import has_run_away
+from stt_ru.analysis.punctuation import MARKS
+from stt_ru.analysis.significance import FEW_BLOCKS, LEAST_BLOCKS, RESAMPLES
 from stt_ru.report.table import percent
 from stt_ru.scoring.counts import total_score
-from stt_ru.text.normalize import normalize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from stt_ru.analysis.aligned_rows import AlignedReport
+    from stt_ru.analysis.punctuation import Writing
+    from stt_ru.analysis.significance import Comparison, Statistics
+    from stt_ru.analysis.spelling import Spelling
     from stt_ru.results import FileResult, ModelReport
+    from stt_ru.scoring.counts import Score
 
 MOST_LINES: Final = 20
 """Recordings named one by one; the rest are counted."""
 
-LOOP_TIMES: Final = 10  # a phrase said so often in a row is a model's loop, not speech
-LOOP_WORDS: Final = 10  # longest phrase looked for
-RUNAWAY_TIMES: Final = 5  # a hypothesis so many times as long as its reference has run away
-RUNAWAY_WORDS: Final = 20  # shorter hypotheses do little harm
 _MOST_RUNAWAYS: Final = 5
+
+MOST_PAIRS: Final = 6
+"""Pairs of four models; of more models only the best one is set against the others."""
+
+LEAST_SHARE: Final = 0.05
+"""Share of the errors from which spelling is worth a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +47,38 @@ class Note:
     text: str
 
 
-def notes(reports: Sequence[ModelReport]) -> list[Note]:
+def conclusions(
+    reports: Sequence[ModelReport],
+    statistics: Statistics,
+    spellings: Sequence[Spelling | None],
+    writings: Sequence[Writing | None],
+) -> list[str]:
+    """What the figures say, in the order it is read: verdicts, spelling, punctuation.
+
+    Args:
+        reports: The models.
+        statistics: Their comparisons.
+        spellings: Rates under the spelling rules, one per report; None where it did not load.
+        writings: Punctuation and case, one per report; None where it did not load.
+    """
+    lines = verdicts(statistics, reports)
+    for report, spelling in zip(reports, spellings, strict=True):
+        if spelling is not None:
+            lines += spelling_lines(report, spelling, name_model=len(reports) > 1)
+    return lines + writing_lines(reports, writings)
+
+
+def notes(reports: Sequence[AlignedReport]) -> list[Note]:
     """All notes on the reports, in the order of the models, those on several models last."""
     found: list[Note] = []
     for report in reports:
         found += _model_notes(report, name_model=len(reports) > 1)
-    found += _different_sets(reports)
+    found += _different_sets([one.report for one in reports])
     return found
 
 
-def _model_notes(report: ModelReport, *, name_model: bool) -> Iterator[Note]:
+def _model_notes(aligned: AlignedReport, *, name_model: bool) -> Iterator[Note]:
+    report = aligned.report
     prefix = f"{report.label}: " if name_model else ""
     if report.error is not None:
         yield Note("error", f"{report.label} не загружена: {report.error}")
@@ -63,7 +94,7 @@ def _model_notes(report: ModelReport, *, name_model: bool) -> Iterator[Note]:
             "эталонах так, как их пишет модель (GigaAM-v3 E2E – цифрами, RNN-T и CTC – словами), "
             "или сравнивайте записи без чисел",
         )
-    yield from _runaways(report, prefix)
+    yield from _runaways(aligned, prefix)
 
 
 def _failures(report: ModelReport, prefix: str) -> Iterator[Note]:
@@ -89,15 +120,21 @@ def _channel(result: FileResult) -> str:
     return "" if result.channel is None else f", канал {result.channel}"
 
 
-def _runaways(report: ModelReport, prefix: str) -> Iterator[Note]:
-    scored = [(result, result.score) for result in report.results if result.score is not None]
-    runaways = [(result, score) for result, score in scored if _has_run_away(result)]
-    errors = report.score.words.errors
+def _runaways(report: AlignedReport, prefix: str) -> Iterator[Note]:
+    runaways: list[tuple[FileResult, Score]] = []
+    others: list[Score] = []
+    for row in report.rows:
+        if row.result.score is not None:
+            if has_run_away(row):
+                runaways.append((row.result, row.result.score))
+            else:
+                others.append(row.result.score)
+    errors = report.report.score.words.errors
     if not runaways or not errors:
         return
     runaways.sort(key=lambda pair: -pair[1].words.errors)
     theirs = total_score(score for _, score in runaways).words.errors
-    others = total_score(score for result, score in scored if not _has_run_away(result))
+    without = total_score(others)
     names = ", ".join(
         f"{result.audio}{_channel(result)}" for result, _ in runaways[:_MOST_RUNAWAYS]
     )
@@ -106,39 +143,8 @@ def _runaways(report: ModelReport, prefix: str) -> Iterator[Note]:
         "warning",
         f"{prefix}модель зациклилась или говорит лишнее: {names}"
         f"{f' и ещё {more}' if more > 0 else ''}; на них {percent(theirs / errors)} % всех "
-        f"ошибок в словах, без них WER {percent(others.words.rate)} %",
+        f"ошибок в словах, без них WER {percent(without.words.rate)} %",
     )
-
-
-def _has_run_away(result: FileResult) -> bool:
-    if result.score is None or result.hypothesis is None:
-        return False
-    counts = result.score.words
-    length = counts.length - counts.deletions + counts.insertions
-    if length >= RUNAWAY_WORDS and length >= RUNAWAY_TIMES * max(counts.length, 1):
-        return True
-    if counts.insertions < LOOP_TIMES - 1:  # a loop that the reference has too is speech
-        return False
-    return has_loop(normalize(result.hypothesis).split())
-
-
-def has_loop(words: Sequence[str]) -> bool:
-    """Whether a phrase of up to `LOOP_WORDS` words stands `LOOP_TIMES` times in a row.
-
-    Example:
-        >>> has_loop(("да да " * 5).split()), has_loop("ну да ну да".split())
-        (True, False)
-    """
-    # What stands ten times in a row are at least nine words that stood before.
-    if len(words) - len(set(words)) < LOOP_TIMES - 1:
-        return False
-    for period in range(1, LOOP_WORDS + 1):
-        run = 0  # words in a row that equal the one a period before
-        for position in range(period, len(words)):
-            run = run + 1 if words[position] == words[position - period] else 0
-            if run == period * (LOOP_TIMES - 1):
-                return True
-    return False
 
 
 def _different_sets(reports: Sequence[ModelReport]) -> Iterator[Note]:
@@ -166,3 +172,118 @@ def _rate_without(report: ModelReport, rows: set[int]) -> float | None:
         for row, result in enumerate(report.results)
         if row not in rows and result.score is not None
     ).words.rate
+
+
+def verdicts(statistics: Statistics, reports: Sequence[ModelReport]) -> list[str]:
+    """A sentence in Russian a pair of models: which is better, and whether to believe it."""
+    pairs = statistics.comparisons
+    if len(pairs) > MOST_PAIRS:
+        rated = [report for report in reports if report.error is None and report.wer is not None]
+        best = min(rated, key=lambda report: report.wer or 0.0).label if rated else ""
+        pairs = [pair for pair in pairs if best in (pair.label_a, pair.label_b)]
+    return [verdict(pair) for pair in pairs]
+
+
+def verdict(pair: Comparison) -> str:
+    """What is to be believed of one pair."""
+    a, b, difference = pair.label_a, pair.label_b, pair.difference
+    if difference is None:
+        return f"{a} и {b}: сравнить нельзя, в общих строках нет слов"
+    if difference == 0:
+        return f"{a} и {b}: WER одинаков, {percent(pair.wer_a)} %"
+    better, worse = (a, b) if difference > 0 else (b, a)
+    claim = f"{better} лучше {worse} на {percent(abs(difference))} п. п. WER"
+    if pair.interval is None:
+        return f"{claim}: верить рано, {_too_few(pair.blocks)}"
+    low, high = pair.interval.low, pair.interval.high
+    if difference < 0:
+        low, high = -high, -low
+    figures = f"95 %: {_signed(low)}…{_signed(high)}; наоборот {_share(pair.reversed_share)}"
+    if pair.mapsswe_p is not None:
+        figures += f"; MAPSSWE p {_p(pair.mapsswe_p)}"
+    if not pair.is_significant:
+        return f"{claim} ({figures}): верить нельзя, разница может быть случайной"
+    if pair.has_few_blocks:
+        return f"{claim} ({figures}): похоже на правду, но {_too_few(pair.blocks)}"
+    return f"{claim} ({figures}): разнице можно верить"
+
+
+def trust_notes(statistics: Statistics) -> list[Note]:
+    """A warning when there are too few recordings to say how exact the rates are."""
+    counts = [one.blocks for one in statistics.uncertainties if one is not None and one.blocks]
+    if not counts or min(counts) >= FEW_BLOCKS:
+        return []
+    blocks = min(counts)
+    what = "разных записей" if statistics.group_by is None else f"групп по «{statistics.group_by}»"
+    if blocks < LEAST_BLOCKS:
+        text = f"{what}: {blocks}, мало для интервала (нужно хотя бы {LEAST_BLOCKS}, лучше от "
+    else:
+        text = f"{what}: {blocks}, мало для надёжного интервала «95 %» (нужно хотя бы "
+    return [Note("warning", f"{text}{FEW_BLOCKS}): на других записях WER может быть совсем иным")]
+
+
+def _too_few(blocks: int) -> str:
+    return f"независимых записей всего {blocks} (нужно хотя бы {FEW_BLOCKS})"
+
+
+def _signed(rate: float) -> str:
+    return percent(rate).replace("-", "−")
+
+
+def _share(share: float | None) -> str:
+    if not share:
+        return f"менее чем в {100 / RESAMPLES:g} % выборок"
+    digits = f"{100 * share:.2g}" if share < 0.01 else f"{100 * share:.0f}"
+    return f"в {digits} % выборок"
+
+
+def _p(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"= {p:.3f}"
+
+
+def spelling_lines(report: ModelReport, found: Spelling, *, name_model: bool) -> list[str]:
+    """Sentences in Russian about what in WER is no fault of the model's ear, when it matters."""
+    prefix = f"{report.label}: " if name_model else ""
+    plain = found.counts["as_is"]
+    lines = []
+    for name, what in (
+        ("numbers", "запись чисел: если «15» и «пятнадцать» считать одним"),
+        ("compounds", "слитное и раздельное написание: если «не льзя» и «нельзя» считать одним"),
+    ):
+        counts = found.counts.get(name)
+        if counts is None or not plain.errors:
+            continue
+        share = (plain.errors - counts.errors) / plain.errors
+        if share >= LEAST_SHARE:
+            lines.append(
+                f"{prefix}{percent(share)} % ошибок в словах – {what}, "
+                f"WER {percent(counts.rate)} % вместо {percent(plain.rate)} %"
+            )
+    if found.inserted:
+        lines.append(
+            f"{prefix}на записях без речи ({found.without_speech}) написано слов: {found.inserted}"
+        )
+    return lines
+
+
+def writing_lines(reports: Sequence[ModelReport], writings: Sequence[Writing | None]) -> list[str]:
+    """A sentence in Russian a model that writes marks or capitals, as its references do.
+
+    Args:
+        reports: The models.
+        writings: What was found in each; None where the model did not load.
+    """
+    lines = []
+    for report, found in zip(reports, writings, strict=True):
+        parts = []
+        if found and found.marks:
+            rates = ", ".join(
+                f"{MARKS[mark]} {percent(counts.f1)}" for mark, counts in found.marks.items()
+            )
+            parts.append(f"F1 знаков, %: {rates}")
+        if found and found.case_words:
+            parts.append(f"не тот регистр: {percent(found.case_rate)} % верных слов")
+        if parts:
+            prefix = f"{report.label}: " if len(reports) > 1 else ""
+            lines.append(prefix + "; ".join(parts))
+    return lines

@@ -9,9 +9,20 @@ from stt_ru.errors import UsageError
 
 if TYPE_CHECKING:
     from stt_ru.analysis.significance import Interval, Uncertainty
+    from stt_ru.analysis.spelling import Spelling
     from stt_ru.results import ModelReport
 
 COLUMNS: Final = ("Модель", "WER, %", "CER, %", "Скорость", "Записей", "Ошибок", "95 %")
+
+SPELLING_TITLES: Final = {
+    "as_is": "как есть",
+    "numbers": "числа",
+    "compounds": "слитно",
+    "fillers": "без «ну», «э»",
+    "glossary": "словарь",
+    "all": "всё вместе",
+}
+"""The columns of the spelling rules."""
 
 NOT_LOADED: Final = "не загружена"
 NO_FIGURE: Final = "-"
@@ -89,3 +100,22 @@ def cells(report: ModelReport, exactness: Uncertainty | None) -> tuple[str, ...]
         *counts,
         interval(exactness.wer if exactness else None),
     )
+
+
+def spelling_table(reports: Sequence[ModelReport], found: Sequence[Spelling | None]) -> str:
+    """One line per model: WER as it is and under each rule, in percents."""
+    return aligned(spelling_rows(reports, found))
+
+
+def spelling_rows(
+    reports: Sequence[ModelReport], found: Sequence[Spelling | None]
+) -> list[tuple[str, ...]]:
+    """The cells of `spelling_table`, its head first."""
+    names = list(next((one.counts for one in found if one is not None), {}))
+    rows = [("WER по правилам, %", *(SPELLING_TITLES[name] for name in names))]
+    for report, one in zip(reports, found, strict=True):
+        cells = (NO_FIGURE,) * len(names)
+        if one is not None:
+            cells = tuple(percent(one.counts[name].rate) for name in names)
+        rows.append((report.label, *cells))
+    return rows

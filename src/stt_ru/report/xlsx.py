@@ -11,19 +11,18 @@ from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from stt_ru.analysis.error_analysis import insight, slice_groups
+from stt_ru.analysis.error_analysis import find_confusions
 from stt_ru.analysis.punctuation import MARKS
 from stt_ru.analysis.significance import macro_average
-from stt_ru.analysis.spelling import TITLES, spelling_lines
+from stt_ru.analysis.slices import slice_groups
 from stt_ru.errors import MissingExtraError, ReportError
 from stt_ru.report.fields import extra_names, row_values
-from stt_ru.report.trust import verdicts
-from stt_ru.report.written import writing_lines
+from stt_ru.report.table import SPELLING_TITLES
 
 if TYPE_CHECKING:
-    from stt_ru.analysis.error_analysis import Insight
+    from stt_ru.analysis.error_analysis import Confusions
     from stt_ru.analysis.significance import Interval
-    from stt_ru.report.findings import ReportContent
+    from stt_ru.report.findings import Findings
     from stt_ru.results import ModelReport
 
 MOST_ROWS: Final = 1_048_576
@@ -52,11 +51,11 @@ _rate = partial(Column, kind="rate")
 Rows = Iterable[Sequence[object]]
 
 
-def xlsx_report(content: ReportContent) -> Iterator[bytes]:
+def xlsx_report(findings: Findings) -> Iterator[bytes]:
     """The workbook in pieces; its rows are never all in memory.
 
     Args:
-        content: What to show.
+        findings: What to show.
 
     Raises:
         MissingExtraError: If XlsxWriter is not installed.
@@ -71,13 +70,13 @@ def xlsx_report(content: ReportContent) -> Iterator[bytes]:
         workbook = xlsxwriter.Workbook(stream, {"constant_memory": True})
         workbook.set_properties(
             {
-                "title": _text(f"Распознавание речи: {content.manifest}")[:255],
+                "title": _text(f"Распознавание речи: {findings.manifest}")[:255],
                 # XlsxWriter writes the time as UTC.
-                "created": content.created_at.astimezone(UTC).replace(tzinfo=None),
+                "created": findings.created_at.astimezone(UTC).replace(tzinfo=None),
             }
         )
         try:
-            for title, columns, rows in _sheets(content):
+            for title, columns, rows in _sheets(findings):
                 _Sheet(workbook, title, columns).write(rows)
             workbook.close()
         except XlsxWriterException as error:
@@ -140,27 +139,37 @@ def _text(text: str) -> str:
     return text
 
 
-def _sheets(content: ReportContent) -> Iterator[tuple[str, Sequence[Column], Rows]]:
+def _sheets(findings: Findings) -> Iterator[tuple[str, Sequence[Column], Rows]]:
     """Title, columns and rows of each sheet that has rows."""
-    loaded = [report for report in content.reports if report.error is None]
-    found = [(report, insight(report)) for report in loaded]
+    group_by = findings.group_by
+    lines = [*findings.conclusions, *findings.cautions]
+    loaded = [one for one in findings.aligned if one.report.error is None]
+    found = [(one.report, find_confusions(one)) for one in loaded]
     sheets: list[tuple[str, Sequence[Column], Rows]] = [
-        ("Модели", _MODELS, _models(content)),
-        ("Выводы", [_long("вывод")], ([line] for line in _lines(content))),
-        ("Сравнения", _COMPARISONS, _comparisons(content)),
-        ("Срезы", _SLICES, (row for one in loaded for row in _slices(one, content.group_by))),
+        ("Модели", _MODELS, _models(findings)),
+        (
+            "Выводы",
+            [_long("вывод")],
+            ([line] for line in lines),
+        ),
+        ("Сравнения", _COMPARISONS, _comparisons(findings)),
+        (
+            "Срезы",
+            _SLICES,
+            (row for one in loaded for row in _slices(one.report, group_by)),
+        ),
         ("Ошибки", _CONFUSIONS, (row for one in found for row in _confusions(*one))),
         ("Слова", _WORDS, (row for one in found for row in _words(*one))),
-        ("Написание", _spelling_columns(content), _spellings(content)),
-        ("Знаки", _MARKS, _marks(content)),
+        ("Написание", _spelling_columns(findings), _spellings(findings)),
+        ("Знаки", _MARKS, _marks(findings)),
         (
             "Записи",
             [
                 _plain("модель"),
-                *_row_columns(content.reports).values(),
-                *map(_plain, extra_names(content.reports)),
+                *_row_columns(findings.reports).values(),
+                *map(_plain, extra_names(findings.reports)),
             ],
-            _rows(content.reports),
+            _rows(findings.reports),
         ),
     ]
     for title, columns, rows in sheets:
@@ -177,8 +186,8 @@ _MODELS: Final = (
 )  # fmt: skip
 
 
-def _models(content: ReportContent) -> Iterator[Sequence[object]]:
-    for report, exactness in zip(content.reports, content.statistics.uncertainties, strict=True):
+def _models(findings: Findings) -> Iterator[Sequence[object]]:
+    for report, exactness in zip(findings.reports, findings.statistics.uncertainties, strict=True):
         if report.error is not None:
             empty = [None] * 9
             yield (report.label, *empty, report.files, report.failed, *empty[:4], report.error)
@@ -208,16 +217,6 @@ def _bounds(interval: Interval | None) -> tuple[float | None, float | None]:
     return (None, None) if interval is None else (interval.low, interval.high)
 
 
-def _lines(content: ReportContent) -> list[str]:
-    reports = content.reports
-    lines = verdicts(content.statistics, reports)
-    for report, spelling in zip(reports, content.spellings, strict=True):
-        if spelling is not None:
-            lines += spelling_lines(report, spelling, name_model=len(reports) > 1)
-    lines += writing_lines(reports, content.writings)
-    return lines + content.cautions
-
-
 _COMPARISONS: Final = (
     _plain("модель A"), _plain("модель B"), _plain("строк"), _plain("записей или групп"),
     _rate("WER A"), _rate("WER B"), _rate("разница"), _rate("от"), _rate("до"), _rate("наоборот"),
@@ -225,8 +224,8 @@ _COMPARISONS: Final = (
 )  # fmt: skip
 
 
-def _comparisons(content: ReportContent) -> Iterator[Sequence[object]]:
-    for pair in content.statistics.comparisons:
+def _comparisons(findings: Findings) -> Iterator[Sequence[object]]:
+    for pair in findings.statistics.comparisons:
         yield (
             pair.label_a,
             pair.label_b,
@@ -268,7 +267,7 @@ _CONFUSIONS: Final = (
 )  # fmt: skip
 
 
-def _confusions(report: ModelReport, found: Insight) -> Iterator[Sequence[object]]:
+def _confusions(report: ModelReport, found: Confusions) -> Iterator[Sequence[object]]:
     for kind, items in (
         ("замена", found.substitutions),
         ("пропуск", found.deletions),
@@ -291,18 +290,18 @@ def _confusions(report: ModelReport, found: Insight) -> Iterator[Sequence[object
 _WORDS: Final = (_plain("модель"), _plain("слово"), _plain("ошибок"), _plain("раз в эталонах"))
 
 
-def _words(report: ModelReport, found: Insight) -> Iterator[Sequence[object]]:
+def _words(report: ModelReport, found: Confusions) -> Iterator[Sequence[object]]:
     for one in found.words:
         yield report.label, one.word, one.errors, one.occurrences
 
 
-def _spelling_columns(content: ReportContent) -> list[Column]:
-    names = next((list(one.counts) for one in content.spellings if one is not None), [])
-    return [_plain("модель"), *(_rate(f"WER {TITLES[name]}") for name in names)]
+def _spelling_columns(findings: Findings) -> list[Column]:
+    names = next((list(one.counts) for one in findings.spellings if one is not None), [])
+    return [_plain("модель"), *(_rate(f"WER {SPELLING_TITLES[name]}") for name in names)]
 
 
-def _spellings(content: ReportContent) -> Iterator[Sequence[object]]:
-    for report, found in zip(content.reports, content.spellings, strict=True):
+def _spellings(findings: Findings) -> Iterator[Sequence[object]]:
+    for report, found in zip(findings.reports, findings.spellings, strict=True):
         if found is not None:
             yield (report.label, *(counts.rate for counts in found.counts.values()))
 
@@ -313,8 +312,8 @@ _MARKS: Final = (
 )  # fmt: skip
 
 
-def _marks(content: ReportContent) -> Iterator[Sequence[object]]:
-    for report, found in zip(content.reports, content.writings, strict=True):
+def _marks(findings: Findings) -> Iterator[Sequence[object]]:
+    for report, found in zip(findings.reports, findings.writings, strict=True):
         if found is None:
             continue
         for mark, counts in found.marks.items():

@@ -139,6 +139,7 @@ def count_each(
     plain: ErrorCounts,
     *,
     chosen: str | None = None,
+    compared: tuple[str, str] | None = None,
 ) -> list[ErrorCounts]:
     """What `count_errors` finds under each of several rules, in a fraction of the time.
 
@@ -153,12 +154,15 @@ def count_each(
         chosen: The branch of a reference with variants that has these errors; under each rule the
             branch with the fewest errors is taken, this one where there are more than
             `MOST_BRANCHES`. None when the reference has no variants.
+        compared: The reference, or the branch, and the hypothesis normalised, where that has been
+            done.
     """
     if not plain.errors and not any(rules.fillers for rules in asked):
         return [plain] * len(asked)
-    heard = split_words(hypothesis)
+    true_text, heard_text = compared or (None, None)
+    heard = split_words(hypothesis, heard_text)
     if chosen is None:
-        return _count_each(split_words(reference), heard, asked, plain.errors)
+        return _count_each(split_words(reference, true_text), heard, asked, plain.errors)
     branches = [
         _count_each(_branch_words(branch), heard, asked, None if number else plain.errors)
         for number, branch in enumerate(_branches(reference, chosen))

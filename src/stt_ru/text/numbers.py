@@ -51,8 +51,12 @@ def visible(text: str) -> str:
     return "".join(sign for sign in composed if unicodedata.category(sign)[0] != "M")
 
 
-def split_words(text: str) -> Words:
+def split_words(text: str, normalized: str | None = None) -> Words:
     """Cut a text into its normalised words and the signs between.
+
+    Args:
+        text: As written.
+        normalized: The text after `stt_ru.normalize`, where that has been done.
 
     Example:
         >>> split_words("Скидка 3,5 %!").words
@@ -63,11 +67,11 @@ def split_words(text: str) -> Words:
     if _PLAIN.fullmatch(text):
         pieces = _PLAIN_WORD.split(text.lower().replace("ё", "е"))
         return Words(tuple(pieces[1::2]), tuple(pieces[::2]))
-    return _split_any(text)
+    return _split_any(text, normalize(text) if normalized is None else normalized)
 
 
-def _split_any(text: str) -> Words:
-    words = tuple(normalize(text).split())
+def _split_any(text: str, normalized: str) -> Words:
+    words = tuple(normalized.split())
     clean = visible(text).lower().replace("ё", "е")
     found = list(_WORD.finditer(clean))
     if [match[0] for match in found] != list(words):  # rare signs of other scripts

@@ -19,6 +19,7 @@ from stt_ru.manifest.jsonl_rows import read_jsonl as read_manifest_jsonl
 from stt_ru.manifest.rows import Faults, UnreadMarks, text_fault
 from stt_ru.manifest.sample import Sample
 from stt_ru.report.json_read import StoredReport, parse_report
+from stt_ru.report.model_report import NotebookReport
 from stt_ru.results import FileResult, ModelReport, Signature, references_digest
 from stt_ru.scoring.counts import EDIT_SPLIT
 from stt_ru.scoring.multi_reference import score_reference
@@ -350,7 +351,7 @@ def _report(path: str, rows: Sequence[FileResult]) -> ModelReport:
     digest = hashlib.sha256()
     for row in rows:
         digest.update(repr(row.hypothesis).encode("utf-8", "surrogatepass"))
-    return ModelReport(
+    return NotebookReport(
         model=path,
         label=path,
         rows=len(rows),

@@ -11,7 +11,7 @@ from stt_ru.report.table import percent
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stt_ru.analysis.error_analysis import SliceGroup
+    from stt_ru.analysis.slices import SliceGroup
 
 _WIDTH = 520  # units of the drawing
 _LABEL = 150  # of them for names

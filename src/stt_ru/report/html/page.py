@@ -6,24 +6,25 @@ import json
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
-from stt_ru.analysis.error_analysis import insight, row_alignment, slice_groups
+from stt_ru.analysis.error_analysis import find_confusions
 from stt_ru.analysis.significance import macro_average
-from stt_ru.analysis.spelling import TITLES, spelling_lines
+from stt_ru.analysis.slices import slice_groups
 from stt_ru.errors import MissingExtraError
 from stt_ru.report.html.audio_links import Players
 from stt_ru.report.html.charts import interval_chart, scatter_chart
-from stt_ru.report.table import COLUMNS, cells, interval, percent
-from stt_ru.report.trust import verdicts
-from stt_ru.report.written import writing_lines
+from stt_ru.report.table import COLUMNS, cells, interval, percent, spelling_rows
 from stt_ru.text.normalize import normalize
+from stt_ru.text.numbers import split_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from stt_ru.analysis.error_analysis import Confusion, Insight, SliceGroup
-    from stt_ru.report.findings import ReportContent
-    from stt_ru.results import FileResult, ModelReport
+    from stt_ru.analysis.aligned_rows import AlignedRow
+    from stt_ru.analysis.error_analysis import Confusion, Confusions
+    from stt_ru.analysis.slices import SliceGroup
+    from stt_ru.report.findings import Findings
+    from stt_ru.results import ModelReport
 
 MOST_CONFUSIONS: Final = 20
 """Lines of each list of confusions."""
@@ -40,7 +41,7 @@ _AROUND: Final = ".,:;!?…–—-«»„“\"'()"
 
 
 def html_report(
-    content: ReportContent,
+    findings: Findings,
     *,
     target: Path,
     embed_audio: bool = False,
@@ -51,7 +52,7 @@ def html_report(
     A recording that is not found or cannot be embedded loses its player, and the page says so.
 
     Args:
-        content: What to show.
+        findings: What to show.
         target: Where the page will be: recordings are linked relative to it.
         embed_audio: Put the recordings into the page.
         warn: Told what the page says of players, a Russian sentence each.
@@ -66,65 +67,69 @@ def html_report(
         raise MissingExtraError("отчёт .html", "report") from error
     environment = Environment(autoescape=True, undefined=StrictUndefined)
     source = files("stt_ru.report.html").joinpath("templates/page.html.j2").read_text("utf-8")
-    reports = content.reports
-    loaded = [number for number, report in enumerate(reports) if report.error is None]
-    slices = {number: slice_groups(reports[number], group_by=content.group_by) for number in loaded}
-    players = Players(content.folder, target, embed_audio=embed_audio)
-    rows, positions = _rows(content, players)
+    players = Players(findings.folder, target, embed_audio=embed_audio)
+    rows, positions = _rows(findings, players)
     silent = list(players.warnings())
     if warn is not None:
         for sentence in silent:
             warn(sentence)
-    filters = _filters(slices, positions)
+    slices = [
+        slice_groups(report, group_by=findings.group_by) if report.error is None else []
+        for report in findings.reports
+    ]
+    first = next((n for n, report in enumerate(findings.reports) if report.error is None), None)
+    groups = [] if first is None else slices[first]
+    filters = [] if first is None else _filters(groups, positions[first])
     data = {
-        "models": [report.label for report in reports],
+        "models": [report.label for report in findings.reports],
         "rows": rows,
         "filters": [numbers for _, _, numbers in filters],
     }
-    charts = _charts(reports, slices[loaded[0]] if loaded else [])
-    lines = verdicts(content.statistics, reports)
-    for report, spelling in zip(reports, content.spellings, strict=True):
-        if spelling is not None:
-            lines += spelling_lines(report, spelling, name_model=len(reports) > 1)
-    lines += writing_lines(reports, content.writings)
-    titles = next((list(one.counts) for one in content.spellings if one is not None), [])
     return environment.from_string(source).render(
-        manifest=content.manifest,
-        created_at=content.created_at.strftime("%d.%m.%Y %H:%M"),
-        rows_total=max((report.rows for report in reports), default=0),
-        group_by=content.group_by,
+        manifest=findings.manifest,
+        created_at=findings.created_at.strftime("%d.%m.%Y %H:%M"),
+        rows_total=max((report.rows for report in findings.reports), default=0),
+        group_by=findings.group_by,
         columns=COLUMNS,
-        models=[
-            {
-                "number": number,
-                "label": report.label,
-                "error": report.error,
-                "cells": cells(report, exactness),
-                "macro": percent(macro_average(row.wer for row in report.results)),
-                "lists": [] if report.error else _lists(insight(report), positions[number]),
-                "slices": _slice_tables(slices.get(number, [])),
-            }
-            for number, (report, exactness) in enumerate(
-                zip(reports, content.statistics.uncertainties, strict=True)
-            )
+        models=_models(findings, slices, positions),
+        verdicts=findings.conclusions,
+        warnings=[*findings.cautions, *silent],
+        spelling=_spelling(findings),
+        charts=[
+            {"title": title, "svg": Markup(svg)} for title, svg in _charts(findings.reports, groups)
         ],
-        verdicts=lines,
-        warnings=[
-            *content.cautions,
-            *silent,
-        ],
-        spelling={
-            "titles": [TITLES[name] for name in titles],
-            "rows": [
-                (report.label, [percent(one.counts[name].rate) for name in titles])
-                for report, one in zip(reports, content.spellings, strict=True)
-                if one is not None
-            ],
-        },
-        charts=[{"title": title, "svg": Markup(svg)} for title, svg in charts],
         filters=[{"title": title, "value": value} for title, value, _ in filters],
         data=Markup(_script_json(data)),
     )
+
+
+def _models(
+    findings: Findings, slices: Sequence[list[SliceGroup]], positions: Sequence[list[int]]
+) -> list[dict[str, Any]]:
+    """What the page shows of each model: its line of the table, confusions, slices."""
+    lines = zip(findings.aligned, findings.statistics.uncertainties, slices, positions, strict=True)
+    return [
+        {
+            "number": number,
+            "label": one.report.label,
+            "error": one.report.error,
+            "cells": cells(one.report, exactness),
+            "macro": percent(macro_average(row.wer for row in one.report.results)),
+            "lists": [] if one.report.error else _lists(find_confusions(one), places),
+            "slices": _slice_tables(groups),
+        }
+        for number, (one, exactness, groups, places) in enumerate(lines)
+    ]
+
+
+def _spelling(findings: Findings) -> dict[str, Any]:
+    head, *rows = spelling_rows(findings.reports, findings.spellings)
+    return {
+        "titles": head[1:],
+        "rows": [
+            (row[0], row[1:]) for row, one in zip(rows, findings.spellings, strict=True) if one
+        ],
+    }
 
 
 def _script_json(value: object) -> str:
@@ -135,36 +140,40 @@ def _script_json(value: object) -> str:
     return text
 
 
-def _rows(content: ReportContent, players: Players) -> tuple[list[dict[str, Any]], list[list[int]]]:
+def _rows(findings: Findings, players: Players) -> tuple[list[dict[str, Any]], list[list[int]]]:
     """The page's rows with every model's words, and for each model where its results went.
 
     Results of one recording, channel and reference stand side by side.
     """
     keys: dict[tuple[str, int | None, str, int], int] = {}
     rows: list[dict[str, Any]] = []
-    n_models = len(content.reports)
+    n_models = len(findings.aligned)
     positions: list[list[int]] = []
-    for number, report in enumerate(content.reports):
+    for number, aligned in enumerate(findings.aligned):
         seen: dict[tuple[str, int | None, str], int] = {}
         positions.append([])
-        for result in report.results:
+        for row in aligned.rows:
+            result = row.result
             question = (result.audio, result.channel, result.reference)
             seen[question] = seen.get(question, -1) + 1
             position = keys.setdefault((*question, seen[question]), len(rows))
             if position == len(rows):
-                rows.append(_row(result, n_models, players.source(result.audio)))
-            rows[position]["models"][number] = _model_row(result)
+                rows.append(_row(row, n_models, players.source(result.audio)))
+            rows[position]["models"][number] = _model_row(row)
             positions[-1].append(position)
     return rows, positions
 
 
-def _row(result: FileResult, n_models: int, source: str | None) -> dict[str, Any]:
+def _row(row: AlignedRow, n_models: int, source: str | None) -> dict[str, Any]:
+    result = row.result
+    # A branch has words of its own; the reference's are those of all its variants.
+    words = row.reference if result.chosen is None else normalize(result.reference)
     return {
         "audio": result.audio,
         "channel": result.channel,
         "duration": result.duration,
         "ref": result.reference,
-        "words": len(normalize(result.reference).split()),
+        "words": len(words.split()),
         "extra": [
             [name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)]
             for name, value in result.extra.items()
@@ -174,7 +183,8 @@ def _row(result: FileResult, n_models: int, source: str | None) -> dict[str, Any
     }
 
 
-def _model_row(result: FileResult) -> dict[str, Any]:
+def _model_row(row: AlignedRow) -> dict[str, Any]:
+    result = row.result
     if result.score is None:
         return {"error": result.error}
     branch = {"branch": result.chosen, "words": result.score.words.length}
@@ -183,20 +193,18 @@ def _model_row(result: FileResult) -> dict[str, Any]:
         "text": result.hypothesis,
         **(branch if result.chosen is not None else {}),
         # An equal pair is [word, 0]: half the size of the page is such words.
-        "pairs": [
-            [true, 0] if true == heard else [true, heard] for true, heard in row_alignment(result)
-        ],
-        **_times(result),
+        "pairs": [[true, 0] if true == heard else [true, heard] for true, heard in row.pairs],
+        **_times(row),
     }
 
 
-def _times(result: FileResult) -> dict[str, Any]:
+def _times(row: AlignedRow) -> dict[str, Any]:
     """Where each compared word of the text was heard, and whether that is the word's own time.
 
     Without times of words it is the start of the word's segment; nothing when that is not known
     either, as for a recogniser that tells the text of the whole recording only.
     """
-    segments = [segment for segment in result.segments if segment.text.strip()]
+    segments = [segment for segment in row.result.segments if segment.text.strip()]
     is_exact = all(segment.word_starts for segment in segments)
     is_cut = len(segments) > 1 or any(segment.start for segment in segments)
     if not segments or not (is_exact or is_cut):
@@ -208,13 +216,13 @@ def _times(result: FileResult) -> dict[str, Any]:
         for word, start_s in zip(written, starts, strict=True):
             # «кто-то» is two words when it is compared, «–» none.
             is_one = word.strip(_AROUND).isalnum()
-            times += [round(start_s, 2)] * (1 if is_one else len(normalize(word).split()))
-    if len(times) != len(normalize(result.hypothesis or "").split()):
+            times += [round(start_s, 2)] * (1 if is_one else len(split_words(word).words))
+    if len(times) != len(row.hypothesis.split()):
         return {}
     return {"times": times, "exact": is_exact}
 
 
-def _lists(found: Insight, positions: Sequence[int]) -> list[dict[str, Any]]:
+def _lists(found: Confusions, positions: Sequence[int]) -> list[dict[str, Any]]:
     def places(rows: Iterable[int]) -> str:
         return " ".join(str(positions[row]) for row in rows)
 
@@ -269,15 +277,12 @@ def _slice_tables(groups: Sequence[SliceGroup]) -> list[dict[str, Any]]:
 
 
 def _filters(
-    slices: dict[int, list[SliceGroup]], positions: Sequence[Sequence[int]]
+    groups: Sequence[SliceGroup], positions: Sequence[int]
 ) -> list[tuple[str, str, list[int]]]:
-    """Slices of the first model as filters: title, value, numbers of the page's rows."""
-    if not slices:
-        return []
-    number = min(slices)
+    """Slices of a model as filters: title, value, numbers of the page's rows."""
     return [
-        (group.title, one.value, [positions[number][row] for row in one.numbers])
-        for group in slices[number]
+        (group.title, one.value, [positions[row] for row in one.numbers])
+        for group in groups
         for one in group.slices
     ]
 

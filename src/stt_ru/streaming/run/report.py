@@ -8,6 +8,7 @@ from dataclasses import asdict
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final
 
+from stt_ru.analysis.aligned_rows import AlignedReport
 from stt_ru.report.json_write import score_fields
 from stt_ru.report.sentences import Note, notes
 from stt_ru.report.table import NO_DENOMINATOR, NO_FIGURE, NOT_LOADED, aligned, percent
@@ -75,7 +76,7 @@ def _seconds(value: float | None) -> str:
 
 def stream_notes(reports: Sequence[StreamReport]) -> list[Note]:
     """What a person must know beside the table."""
-    found = notes([report.as_model_report() for report in reports])
+    found = notes([AlignedReport(report.as_model_report()) for report in reports])
     for report in reports:
         prefix = f"{report.label}: " if len(reports) > 1 else ""
         found += [Note("warning", prefix + text) for text in _warnings(report)]

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
+from stt_ru.analysis.aligned_rows import AlignedReport
 from stt_ru.analysis.significance import Comparison, compare
 from stt_ru.errors import UsageError
 from stt_ru.results import FileResult, ModelReport, Signature
@@ -194,7 +195,7 @@ class StreamReport:
         """The final texts against the same model offline, row by row; None without that."""
         if self.offline is None or self.error is not None:
             return None
-        return compare(self.offline, self.as_model_report())
+        return compare(AlignedReport(self.offline), AlignedReport(self.as_model_report()))
 
     def as_model_report(self) -> ModelReport:
         """The final texts as a report of `stt-ru evaluate`."""
