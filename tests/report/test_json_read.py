@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stt_ru.errors import UsageError
+from stt_ru.report.envelope import KINDS, SCHEMA_VERSION
 from stt_ru.report.json_read import parse_report, read_report
-from stt_ru.report.json_write import SCHEMA_VERSION, json_report
+from stt_ru.report.json_write import json_report
 from stt_ru.report.model_report import NotebookReport
 from stt_ru.results import FileResult, ModelReport, Segment, Signature
 from stt_ru.scoring.counts import score_texts
@@ -91,6 +92,24 @@ def test_what_was_written_is_read_back(models: list[ModelReport], warnings: list
     assert stored.models == tuple(models)
     assert (stored.manifest, stored.created_at) == ("eval.csv", NOW)
     assert stored.warnings == warnings
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("evaluate", "score")])
+def test_a_report_of_another_kind_is_refused_by_its_name(kind: str) -> None:
+    document = json.loads(written(REPORT)) | {"kind": kind}
+    with pytest.raises(UsageError, match=f"это отчёт stt-ru {kind}, а нужен отчёт stt-ru evaluate"):
+        parse_report(json.dumps(document), name="r.json")
+    if kind == "stream":  # the one kind that schema 1 named
+        document["schema_version"] = 1
+        with pytest.raises(UsageError, match="это отчёт stt-ru stream"):
+            parse_report(json.dumps(document), name="r.json")
+
+
+@pytest.mark.parametrize("kind", [None, "", 5, "eval", ["score"], {}])
+def test_a_kind_that_there_is_none_of_is_refused(kind: object) -> None:
+    document = json.loads(written(REPORT)) | {"kind": kind}
+    with pytest.raises(UsageError, match=r"r.json: kind .*есть: evaluate, score, stream, simul"):
+        parse_report(json.dumps(document), name="r.json")
 
 
 def test_the_golden_report_of_every_schema_version_loads() -> None:

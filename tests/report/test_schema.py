@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from stt_ru.report.envelope import KINDS, SCHEMA_VERSION
+from stt_ru.report.fields import FIELDS, json_schema
 from stt_ru.report.findings import make_findings
-from stt_ru.report.json_write import SCHEMA_VERSION
 from stt_ru.results import FileResult, ModelReport, Segment
 from stt_ru.scoring.counts import score_texts
 from stt_ru.scoring.relaxed import FILLERS, Rules
@@ -15,6 +16,10 @@ from tests.report.test_html_page import written
 from tests.report.test_json_write import NOT_LOADED, NOW
 
 SCHEMA = json.loads((ROOT / "docs" / "report.schema.json").read_text(encoding="utf-8"))
+
+
+READ = ("evaluate", "score")
+"""Kinds that the schema describes: those whose rows are results of whole recordings."""
 
 
 def full_report() -> Any:
@@ -58,6 +63,7 @@ def test_reports_follow_the_schema() -> None:
 def test_the_schema_names_every_field_and_no_other() -> None:
     report = full_report()
     assert SCHEMA["properties"]["schema_version"] == {"const": SCHEMA_VERSION}
+    assert SCHEMA["properties"]["kind"] == {"enum": [one for one in KINDS if one in READ]}
     assert set(SCHEMA["properties"]) == set(report)
     model = SCHEMA["properties"]["models"]["items"]
     assert set(model["properties"]) == set(report["models"][0])
@@ -75,3 +81,11 @@ def test_the_schema_names_every_field_and_no_other() -> None:
     assert set(writing["properties"]) == set(report["models"][0]["writing"])
     mark = writing["properties"]["marks"]["additionalProperties"]
     assert set(mark["properties"]) == set(report["models"][0]["writing"]["marks"][","])
+
+
+def test_the_schema_of_a_row_is_drawn_from_the_list_of_its_fields() -> None:
+    row = SCHEMA["properties"]["models"]["items"]["properties"]["results"]["items"]
+    shown = {name: {**value} for name, value in row["properties"].items()}
+    shown["segments"].pop("items")
+    assert shown == {field.name: json_schema(field) for field in FIELDS}
+    assert list(row["properties"]) == [field.name for field in FIELDS]

@@ -7,7 +7,7 @@ import io
 import json
 from typing import TYPE_CHECKING, Final
 
-from stt_ru.report.fields import ROW_COLUMNS, extra_names, row_values
+from stt_ru.report.fields import TABLE_COLUMNS, extra_names, row_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,8 +27,9 @@ def csv_report(reports: Sequence[ModelReport]) -> Iterator[str]:
     """
     yield "\ufeff"
     extra = extra_names(reports)
-    chosen = ["chosen"] if any(report.has_branches for report in reports) else []
-    columns = (*ROW_COLUMNS, *chosen)
+    columns = list(TABLE_COLUMNS)
+    if any(report.has_branches for report in reports):
+        columns.append("chosen")
     taken = {"model", *columns}
     titles = [f"extra.{name}" if name in taken else name for name in extra]
     yield _csv_line(["model", *columns, *titles])

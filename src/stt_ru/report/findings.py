@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from stt_ru.analysis.aligned_rows import AlignedReport
 from stt_ru.analysis.punctuation import writing
@@ -35,6 +35,7 @@ class Findings:
         manifest: Its path as the user gave it.
         folder: The folder that recordings are named from; None when there are none.
         created_at: With a time zone.
+        kind: The command whose results they are.
         warnings: What the manifest and the request were warned of before the first model, one
             Russian sentence each.
         group_by: The column whose values are independent; None for recordings.
@@ -49,6 +50,7 @@ class Findings:
     manifest: str
     folder: Path | None
     created_at: datetime
+    kind: Literal["evaluate", "score"]
     warnings: Sequence[str]
     group_by: str | None
     statistics: Statistics
@@ -73,6 +75,7 @@ def make_findings(
     *,
     manifest: str,
     created_at: datetime,
+    kind: Literal["evaluate", "score"] = "evaluate",
     folder: Path | None = None,
     rules: Rules = Rules(),  # noqa: B008 - frozen
     warnings: Sequence[str] = (),
@@ -84,6 +87,7 @@ def make_findings(
         reports: The models.
         manifest: As in `Findings`.
         created_at: As in `Findings`.
+        kind: As in `Findings`.
         folder: As in `Findings`.
         rules: Spelling rules asked for; numbers and compounds are always counted.
         warnings: As in `Findings`.
@@ -99,6 +103,7 @@ def make_findings(
         manifest=manifest,
         folder=folder,
         created_at=created_at,
+        kind=kind,
         warnings=tuple(warnings),
         group_by=group_by,
         statistics=statistics,

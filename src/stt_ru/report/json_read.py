@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -11,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 from stt_ru.errors import UsageError
 from stt_ru.files.reading import describe_os_error
 from stt_ru.files.wording import shown
-from stt_ru.report.json_write import SCHEMA_VERSION
+from stt_ru.report.envelope import open_envelope, written
+from stt_ru.report.fields import FIELDS, Field, Kind
 from stt_ru.report.model_report import NotebookReport
-from stt_ru.results import FileResult, ModelReport, Segment, Signature
+from stt_ru.results import FileResult, Segment, Signature
 from stt_ru.scoring.counts import EditCounts, ErrorCounts, Score
 from stt_ru.text.marked_references import Marked, VariantsError, read_reference
 
@@ -37,7 +37,7 @@ class StoredReport:
     manifest: str
     created_at: datetime | None
     warnings: Sequence[str]
-    models: tuple[ModelReport, ...]
+    models: tuple[NotebookReport, ...]
 
 
 def read_report(path: str | Path) -> StoredReport:
@@ -68,32 +68,7 @@ def parse_report(text: str, *, name: str) -> StoredReport:
     Raises:
         UsageError: If the text is no report.
     """
-    try:
-        document = json.loads(text)
-    except RecursionError as error:
-        raise UsageError(f"{name}: это не отчёт stt-ru: слишком глубокая вложенность") from error
-    except json.JSONDecodeError as error:
-        if _is_json_lines(text):
-            raise UsageError(
-                f"{name}: это не отчёт stt-ru, а JSON Lines; отчёт из текстов делает stt-ru score "
-                "ФАЙЛ -o ОТЧЁТ.json"
-            ) from error
-        raise UsageError(
-            f"{name}:{error.lineno}: отчёт повреждён, это не JSON "
-            f"(символ {error.colno}); сделайте отчёт заново или возьмите целую копию"
-        ) from error
-    except ValueError as error:  # Python's limit on the digits of an integer
-        raise UsageError(f"{name}: отчёт повреждён: целое число слишком длинно") from error
-    if not isinstance(document, dict) or "models" not in document:
-        raise UsageError(f"{name}: это не отчёт stt-ru: в нём нет списка models")
-    version = document.get("schema_version", 1)
-    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
-        raise UsageError(f"{name}: schema_version {_written(version)}: нужно целое число от 1")
-    if version > SCHEMA_VERSION:
-        raise UsageError(
-            f"{name}: отчёт сделан более новой версией stt-ru (схема {version}, эта версия читает "
-            f"до {SCHEMA_VERSION}); обновите stt-ru"
-        )
+    document = open_envelope(text, name=name, kinds=("evaluate", "score"))
     fields = _Fields(document, name)
     created_at = fields.take("created_at", str, None)
     models = fields.take("models", list)
@@ -108,21 +83,12 @@ def parse_report(text: str, *, name: str) -> StoredReport:
     )
 
 
-def _is_json_lines(text: str) -> bool:
-    """Whether a whole object that is no report stands first, and more follows it."""
-    try:
-        first, _ = json.JSONDecoder().raw_decode(text.lstrip())
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(first, dict) and "models" not in first
-
-
 class _Fields:
     """The fields of one JSON object, taken with their types checked."""
 
     def __init__(self, values: object, place: str) -> None:
         if not isinstance(values, dict):
-            raise UsageError(f"{place}: {_written(values)}, а нужен объект")
+            raise UsageError(f"{place}: {written(values)}, а нужен объект")
         self._values: dict[str, Any] = values
         self.place = place
 
@@ -150,14 +116,14 @@ class _Fields:
             return None
         is_right = isinstance(value, kind) and not isinstance(value, bool)
         if not is_right or (least is not None and not value >= least):
-            raise UsageError(f"{self.place}: {name}: {_written(value)}, а нужно {_kind(kind)}")
+            raise UsageError(f"{self.place}: {name}: {written(value)}, а нужно {_kind(kind)}")
         return value
 
     def flag(self, name: str) -> bool:
         """A truth value; False when the field is not there."""
         value = self._values.get(name, False)
         if not isinstance(value, bool):
-            raise UsageError(f"{self.place}: {name}: {_written(value)}, а нужно true или false")
+            raise UsageError(f"{self.place}: {name}: {written(value)}, а нужно true или false")
         return value
 
     def count(self, name: str) -> int:
@@ -177,18 +143,14 @@ def _kind(kind: type | tuple[type, ...]) -> str:
     return words[kind]
 
 
-def _written(value: object) -> str:
-    return f"«{shown(json.dumps(value, ensure_ascii=False))}»"
-
-
 def _time(text: str, name: str) -> datetime:
     try:
         return datetime.fromisoformat(text)
     except ValueError as error:
-        raise UsageError(f"{name}: created_at: {_written(text)}, а нужно время ISO 8601") from error
+        raise UsageError(f"{name}: created_at: {written(text)}, а нужно время ISO 8601") from error
 
 
-def _model(fields: _Fields) -> ModelReport:
+def _model(fields: _Fields) -> NotebookReport:
     model = fields.take("model", str)
     fields.place += f" ({shown(model)})"
     error = fields.take("error", str, None)
@@ -226,30 +188,35 @@ def _signature(fields: _Fields) -> Signature | None:
     try:
         return Signature.parse(text)
     except ValueError as error:
-        raise UsageError(f"{fields.place}: signature: {_written(text)}: не разобрать") from error
+        raise UsageError(f"{fields.place}: signature: {written(text)}: не разобрать") from error
+
+
+_TYPES: Final[dict[Kind, type | tuple[type, ...]]] = {"text": str, "count": int, "number": _NUMBER}
+
+
+def _value(fields: _Fields, field: Field) -> Any:
+    """The value of a row's field; what may be missing has the default of `FileResult`."""
+    match field.kind:
+        case "flag":
+            return fields.flag(field.name)
+        case "segments":
+            return _segments(fields)
+        case "columns":
+            return fields.take(field.name, dict, {})
+    may_be_missing = field.may_be_null or field.only_with_value
+    least = 0 if field.kind in ("count", "number") else None
+    default = (None,) if may_be_missing else ()
+    return fields.take(field.name, _TYPES[field.kind], *default, least=least)
 
 
 def _result(fields: _Fields) -> FileResult:
-    audio = fields.take("audio", str)
-    fields.place += f" ({shown(audio)})"
-    error = fields.take("error", str, None)
-    hypothesis = fields.take("hypothesis", str, None)
-    if (error is None) == (hypothesis is None):
+    fields.place += f" ({shown(fields.take('audio', str))})"
+    values = {field.name: _value(fields, field) for field in FIELDS if not field.is_of_score}
+    if (values["error"] is None) == (values["hypothesis"] is None):
         raise UsageError(f"{fields.place}: нужно одно из двух: hypothesis или error")
-    return FileResult(
-        audio=audio,
-        channel=fields.take("channel", int, None, least=0),
-        reference=fields.take("reference", str),
-        chosen=_chosen(fields),
-        hypothesis=hypothesis,
-        score=_score(fields) if error is None else None,
-        duration=fields.take("duration", _NUMBER, None, least=0),
-        seconds=fields.take("seconds", _NUMBER, None, least=0),
-        error=error,
-        from_cache=fields.flag("from_cache"),
-        segments=_segments(fields),
-        extra=fields.take("extra", dict, {}),
-    )
+    if values["chosen"] is not None:
+        _check_branch(fields, values["chosen"])
+    return FileResult(score=_score(fields) if values["error"] is None else None, **values)
 
 
 def _segments(fields: _Fields) -> list[Segment]:
@@ -267,14 +234,11 @@ def _segments(fields: _Fields) -> list[Segment]:
     return segments
 
 
-def _chosen(fields: _Fields) -> str | None:
-    chosen: str | None = fields.take("chosen", str, None)
-    if chosen is not None:
-        _marked(fields, "reference")
-        branch = _marked(fields, "chosen")
-        if isinstance(branch, Marked) and branch.branches > 1:
-            raise UsageError(f"{fields.place}: chosen: {_written(chosen)}: ветвь не одна")
-    return chosen
+def _check_branch(fields: _Fields, chosen: str) -> None:
+    _marked(fields, "reference")
+    branch = _marked(fields, "chosen")
+    if isinstance(branch, Marked) and branch.branches > 1:
+        raise UsageError(f"{fields.place}: chosen: {written(chosen)}: ветвь не одна")
 
 
 def _marked(fields: _Fields, name: str) -> str | Marked:

@@ -1,14 +1,14 @@
-"""The report as JSON: everything a later tool needs, a line a manifest row."""
+"""The report as JSON: everything a later tool needs, one line per manifest row."""
 
 from __future__ import annotations
 
-import dataclasses
-import json
+from dataclasses import asdict
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Literal
 
 from stt_ru.analysis.significance import CONFIDENCE, RESAMPLES, SEED, macro_average
-from stt_ru.results import Segment
+from stt_ru.report.envelope import envelope, json_pieces
+from stt_ru.report.fields import json_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,13 +17,7 @@ if TYPE_CHECKING:
     from stt_ru.analysis.punctuation import Writing
     from stt_ru.analysis.significance import Comparison, Interval, Statistics, Uncertainty
     from stt_ru.analysis.spelling import Spelling
-    from stt_ru.results import FileResult, ModelReport
-    from stt_ru.scoring.counts import Score
-
-SCHEMA_VERSION: Final = 1
-
-# Not dataclasses.asdict, which copies every value deeply.
-_SEGMENT_FIELDS: Final = tuple(field.name for field in dataclasses.fields(Segment))
+    from stt_ru.results import ModelReport
 
 
 def json_report(
@@ -31,6 +25,7 @@ def json_report(
     *,
     manifest: str,
     created_at: datetime,
+    kind: Literal["evaluate", "score"] = "evaluate",
     warnings: Sequence[str] = (),
     statistics: Statistics | None = None,
     spellings: Sequence[Spelling | None] | None = None,
@@ -44,37 +39,24 @@ def json_report(
         reports: Models that were evaluated in full, in the order of the table.
         manifest: Its path as the user gave it.
         created_at: With a time zone.
+        kind: The command whose results they are.
         warnings: Of the manifest and the request, not of a model.
         statistics: Intervals and comparisons of the reports; None for null in their places.
         spellings: Rates of the reports under the spelling rules; None for null in their places.
         writings: Punctuation and case of the reports; None for null in their places.
     """
-    head = {
-        "schema_version": SCHEMA_VERSION,
-        "created_at": created_at.isoformat(timespec="seconds"),
-        "manifest": manifest,
-        "warnings": list(warnings),
-        "statistics": _statistics_fields(statistics),
-    }
-    yield _dump(head)[:-1] + ', "models": ['
-    uncertainties = statistics.uncertainties if statistics else repeat(None)
+    head = envelope(kind, manifest=manifest, created_at=created_at, warnings=warnings)
+    head["statistics"] = _statistics_fields(statistics)
     figures = zip(
         reports,
-        uncertainties,
+        statistics.uncertainties if statistics else repeat(None),
         spellings or repeat(None),
         writings or repeat(None),
         strict=False,
     )
-    for number, (report, exactness, spelling, writing) in enumerate(figures):
-        fields = _dump(_model_fields(report, exactness, spelling, writing))
-        yield (",\n" if number else "\n") + fields[:-1] + ', "results": ['
-        for row, result in enumerate(report.results):
-            yield (",\n" if row else "\n") + _dump(_row(result))
-        yield "\n]}" if report.results else "]}"
-    yield "\n]}\n"
-
-
-_dump = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+    return json_pieces(
+        head, ((_model_fields(*each), map(json_row, each[0].results)) for each in figures)
+    )
 
 
 def _statistics_fields(statistics: Statistics | None) -> dict[str, Any] | None:
@@ -91,7 +73,7 @@ def _statistics_fields(statistics: Statistics | None) -> dict[str, Any] | None:
 
 def _comparison(pair: Comparison) -> dict[str, Any]:
     return {
-        **dataclasses.asdict(pair),
+        **asdict(pair),
         "difference": pair.difference,
         "interval": _interval(pair.interval),
         "significant": pair.is_significant,
@@ -129,42 +111,6 @@ def _model_fields(
         "wall_seconds": report.wall_s,
         "signature": None if report.signature is None else str(report.signature),
         "warnings": list(report.warnings),
-    }
-
-
-def _row(result: FileResult) -> dict[str, Any]:
-    return {
-        "audio": result.audio,
-        "channel": result.channel,
-        "reference": result.reference,
-        **({} if result.chosen is None else {"chosen": result.chosen}),
-        "hypothesis": result.hypothesis,
-        "duration": result.duration,
-        "seconds": result.seconds,
-        **score_fields(result.score),
-        "error": result.error,
-        "from_cache": result.from_cache,
-        "segments": [_segment(segment) for segment in result.segments],
-        "extra": dict(result.extra),
-    }
-
-
-def _segment(segment: Segment) -> dict[str, Any]:
-    return {name: getattr(segment, name) for name in _SEGMENT_FIELDS}
-
-
-def score_fields(score: Score | None) -> dict[str, Any]:
-    """Counts and rates of a row as every JSON report of ours has them; null for a failed row."""
-    words, chars = (score.words, score.chars) if score else (None, None)
-    return {
-        "words": words and words.length,
-        "substitutions": words and words.substitutions,
-        "deletions": words and words.deletions,
-        "insertions": words and words.insertions,
-        "chars": chars and chars.length,
-        "char_errors": chars and chars.errors,
-        "wer": words and words.rate,
-        "cer": chars and chars.rate,
     }
 
 

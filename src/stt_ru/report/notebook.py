@@ -9,7 +9,7 @@ from stt_ru.analysis.aligned_rows import AlignedRow
 from stt_ru.analysis.error_analysis import worst
 from stt_ru.analysis.significance import uncertainty
 from stt_ru.errors import MissingExtraError
-from stt_ru.report.fields import ROW_COLUMNS, row_values
+from stt_ru.report.fields import BY_NAME, TABLE_COLUMNS, row_values
 from stt_ru.report.table import COLUMNS, cells, percent
 from stt_ru.text.marked_references import ANYTHING
 
@@ -42,7 +42,7 @@ def to_pandas(report: ModelReport) -> DataFrame:
         import pandas as pd
     except ImportError as error:
         raise MissingExtraError("to_pandas", "pandas") from error
-    columns = list(ROW_COLUMNS)
+    columns = list(TABLE_COLUMNS)
     if report.has_branches:
         columns.insert(columns.index("hypothesis"), "chosen")
     rows = []
@@ -51,8 +51,8 @@ def to_pandas(report: ModelReport) -> DataFrame:
         row |= {f"extra.{k}" if k in row else k: value for k, value in result.extra.items()}
         rows.append(row)
     frame = pd.DataFrame(rows)
-    whole = ("channel", "words", "substitutions", "deletions", "insertions", "chars", "char_errors")
-    return frame.astype({name: "Int64" for name in whole if name in frame})
+    whole = [name for name in columns if name in frame and BY_NAME[name].kind == "count"]
+    return frame.astype(dict.fromkeys(whole, "Int64"))
 
 
 def to_html(report: ModelReport) -> str:

@@ -54,6 +54,7 @@ def render(
         findings.reports,
         manifest=findings.manifest,
         created_at=findings.created_at,
+        kind=findings.kind,
         warnings=findings.warnings,
         statistics=findings.statistics,
         spellings=findings.spellings,

@@ -16,7 +16,7 @@ from stt_ru.analysis.punctuation import MARKS
 from stt_ru.analysis.significance import macro_average
 from stt_ru.analysis.slices import slice_groups
 from stt_ru.errors import MissingExtraError, ReportError
-from stt_ru.report.fields import extra_names, row_values
+from stt_ru.report.fields import BY_NAME, TABLE_COLUMNS, extra_names, row_values
 from stt_ru.report.table import SPELLING_TITLES
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def _sheets(findings: Findings) -> Iterator[tuple[str, Sequence[Column], Rows]]:
             "Записи",
             [
                 _plain("модель"),
-                *_row_columns(findings.reports).values(),
+                *map(_row_column, _row_columns(findings.reports)),
                 *map(_plain, extra_names(findings.reports)),
             ],
             _rows(findings.reports),
@@ -330,29 +330,15 @@ def _marks(findings: Findings) -> Iterator[Sequence[object]]:
             yield (report.label, "регистр", None, None, None, None, found.case_rate)
 
 
-_ROWS: Final = {
-    "audio": _plain("запись"),
-    "channel": _plain("канал"),
-    "reference": _long("эталон"),
-    "hypothesis": _long("текст модели"),
-    "words": _plain("слов"),
-    "substitutions": _plain("замен"),
-    "deletions": _plain("пропусков"),
-    "insertions": _plain("вставок"),
-    "chars": _plain("символов"),
-    "char_errors": _plain("ошибок в символах"),
-    "wer": _rate("WER"),
-    "cer": _rate("CER"),
-    "duration": _plain("длительность, с"),
-    "seconds": _plain("распознавание, с"),
-    "from_cache": _plain("из кэша"),
-    "error": _long("почему нет"),
-}
+def _row_column(name: str) -> Column:
+    field = BY_NAME[name]
+    return Column(field.title or name, field.look)
 
 
-def _row_columns(reports: Iterable[ModelReport]) -> dict[str, Column]:
-    has_branches = any(report.has_branches for report in reports)
-    return _ROWS | ({"chosen": _long("сравнено с")} if has_branches else {})
+def _row_columns(reports: Iterable[ModelReport]) -> list[str]:
+    columns = list(TABLE_COLUMNS)
+    columns.insert(columns.index("error"), "from_cache")
+    return [*columns, "chosen"] if any(report.has_branches for report in reports) else columns
 
 
 def _rows(reports: Sequence[ModelReport]) -> Iterator[Sequence[object]]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import asdict
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final
 
 from stt_ru.analysis.aligned_rows import AlignedReport
-from stt_ru.report.json_write import score_fields
+from stt_ru.report.envelope import envelope, json_pieces
+from stt_ru.report.fields import score_values
 from stt_ru.report.sentences import Note, notes
 from stt_ru.report.table import NO_DENOMINATOR, NO_FIGURE, NOT_LOADED, aligned, percent
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from stt_ru.streaming.measures.lagging import Lagging
     from stt_ru.streaming.measures.latency import Spread, StreamFigures
     from stt_ru.streaming.run.results import StreamReport, StreamResult
-
-SCHEMA_VERSION: Final = 1
 
 COLUMNS: Final = (
     "Модель",
@@ -147,25 +145,13 @@ def stream_json(
         created_at: With a time zone.
         warnings: Of the manifest and the request, not of a model.
     """
-    head = {
-        "schema_version": SCHEMA_VERSION,
-        "kind": "stream",
-        "created_at": created_at.isoformat(timespec="seconds"),
-        "manifest": manifest,
-        "warnings": list(warnings),
-    }
-    yield _dump(head)[:-1] + ', "models": ['
-    for number, report in enumerate(reports):
-        yield (",\n" if number else "\n") + _dump(_model(report))[:-1] + ', "results": ['
-        whole = report.offline.results if report.offline is not None else repeat(None)
-        for row, (result, offline) in enumerate(zip(report.results, whole, strict=False)):
-            yield (",\n" if row else "\n") + _dump(_row(result, offline))
-        yield "\n]}" if report.results else "]}"
-    yield "\n]}\n"
+    head = envelope("stream", manifest=manifest, created_at=created_at, warnings=warnings)
+    return json_pieces(head, ((_model(report), _rows(report)) for report in reports))
 
 
-def _dump(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+def _rows(report: StreamReport) -> Iterator[dict[str, Any]]:
+    whole = report.offline.results if report.offline is not None else repeat(None)
+    return map(_row, report.results, whole)
 
 
 def _model(report: StreamReport) -> dict[str, Any]:
@@ -240,7 +226,7 @@ def _row(result: StreamResult, offline: FileResult | None) -> dict[str, Any]:
         "hypothesis": row.hypothesis,
         "duration": row.duration,
         "compute_s": result.compute_s,
-        **score_fields(row.score),
+        **score_values(row.score),
         **_figures(result.figures),
         **_lags(result.lags),
         "offline": None if offline is None else _offline_row(offline),
@@ -250,7 +236,7 @@ def _row(result: StreamResult, offline: FileResult | None) -> dict[str, Any]:
 
 
 def _offline_row(row: FileResult) -> dict[str, Any]:
-    return {"hypothesis": row.hypothesis, **score_fields(row.score), "error": row.error}
+    return {"hypothesis": row.hypothesis, **score_values(row.score), "error": row.error}
 
 
 def _figures(figures: StreamFigures | None) -> dict[str, Any]:
