@@ -80,15 +80,19 @@ def _is_without_speech(row: FileResult) -> bool:
 
 def _totals(rows: Iterable[tuple[AlignedRow, Score]], asked: Sequence[Rules]) -> list[ErrorCounts]:
     errors, words = [0] * len(asked), [0] * len(asked)
+    leave_out_words = any(rules.fillers for rules in asked)
     for row, score in rows:
-        counts = count_each(
-            row.result.reference,
-            row.result.hypothesis or "",
-            asked,
-            ErrorCounts(score.words.errors, score.words.length),
-            chosen=row.result.chosen,
-            compared=(row.reference, row.hypothesis),
-        )
+        plain = ErrorCounts(score.words.errors, score.words.length)
+        counts = [plain] * len(asked)
+        if plain.errors or leave_out_words:  # else every rule has nothing to forgive
+            counts = count_each(
+                row.result.reference,
+                row.result.hypothesis or "",
+                asked,
+                plain,
+                chosen=row.result.chosen,
+                compared=(row.reference, row.hypothesis),
+            )
         for number, count in enumerate(counts):
             errors[number] += count.errors
             words[number] += count.length

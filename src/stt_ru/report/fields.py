@@ -155,14 +155,14 @@ TABLE_COLUMNS: Final = (
 """What every table of recordings has, in the order it is read."""
 
 
+_ALWAYS: Final = tuple((field.name, field.value) for field in FIELDS if not field.only_with_value)
+
+
 def json_row(row: FileResult) -> dict[str, Any]:
     """A row as JSON has it."""
-    values = ((field, field.value(row)) for field in FIELDS)
-    return {
-        field.name: value
-        for field, value in values
-        if value is not None or not field.only_with_value
-    }
+    if row.chosen is None:
+        return {name: value(row) for name, value in _ALWAYS}
+    return {field.name: field.value(row) for field in FIELDS}
 
 
 def row_values(row: FileResult, columns: Iterable[str]) -> list[object]:
