@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 import numpy as np
 
 from stt_ru.audio import SAMPLE_RATE, Waveform, open_audio, waveform_of
-from stt_ru.errors import ModelLoadError, TranscriptionError, UsageError
+from stt_ru.audio.tracks import channel_map, equal_channels, track_of_row
+from stt_ru.errors import AudioError, ModelLoadError, TranscriptionError, UsageError
 from stt_ru.recognition.onnx_models import DEFAULT_MODEL as DEFAULT_MODEL
 from stt_ru.recognition.onnx_models import (
     EMBEDDED_MODEL,
@@ -124,13 +125,12 @@ class Transcript:
 
     def segments_of(self, channel: int | None) -> Sequence[Segment]:
         """Segments of one channel of the file, or of all of them, as `text_of` joins them."""
-        if channel is None or len(set(self.channel_map)) == 1:
+        try:
+            track = track_of_row(self.channel_map, channel)
+        except AudioError as error:
+            raise TranscriptionError(str(error)) from error
+        if track is None:
             return self.segments
-        if channel >= len(self.channel_map):
-            raise TranscriptionError(
-                f"в записи каналов: {self.channels}, канала {channel} в ней нет (счёт с 0)"
-            )
-        track = self.channel_map[channel]
         return [segment for segment in self.segments if segment.channel == track]
 
 
@@ -301,10 +301,6 @@ class Transcriber:
             blocks = reader.blocks(max(1.0, _BLOCK_S / rows))
             tracks = self._recognize_tracks(blocks, rows, clock)
             warnings, duration_s = list(reader.warnings), reader.duration_s
-        channel_map = [0] * reader.channels
-        for track in tracks:
-            for channel in track.channels:
-                channel_map[channel] = track.channels[0]
         segments = sorted(
             (
                 replace(segment, channel=track.channels[0])
@@ -324,7 +320,11 @@ class Transcriber:
             channels=reader.channels,
             model=self.name,
             source=str(path),
-            channel_map=tuple(channel_map),
+            channel_map=(
+                channel_map(track.channels for track in tracks)
+                if self._split_channels
+                else (0,) * reader.channels
+            ),
             seconds=clock.seconds,
             warnings=tuple(warnings),
         )
@@ -463,15 +463,11 @@ class _Track:
 
     def split(self, block: Waveform) -> list[_Track]:
         """The tracks this one becomes with the next block; itself while all channels agree."""
-        groups: dict[bytes, list[int]] = {}
-        if len(self.channels) > 1:
-            for channel in self.channels:
-                groups.setdefault(block[channel].tobytes(), []).append(channel)
-        if len(groups) <= 1:
+        groups = equal_channels(block, self.channels)
+        if len(groups) == 1:
             return [self]
         return [
-            _Track(channels, self.segmenter.copy(), list(self.recognized))
-            for channels in groups.values()
+            _Track(channels, self.segmenter.copy(), list(self.recognized)) for channels in groups
         ]
 
 

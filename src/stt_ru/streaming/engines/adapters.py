@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from stt_ru.audio import SAMPLE_RATE, load_audio
+from stt_ru.audio.tracks import channel_map, equal_channels
 from stt_ru.errors import UsageError
 from stt_ru.recognition.segmentation import quietest_cut
 from stt_ru.recognition.transcriber import Transcript
@@ -203,14 +204,10 @@ class StreamingToOffline:
             if not model.is_thread_started():
                 model.start_thread()
         audio = load_audio(path, sample_rate=model.sampling_rate, mono=not self._split_channels)
-        tracks: dict[bytes, int] = {}
-        channel_map = [
-            tracks.setdefault(samples.tobytes(), channel)
-            for channel, samples in enumerate(audio.waveform)
-        ]
+        tracks = equal_channels(audio.waveform, range(audio.channels))
         segments = [
             Segment(0.0, audio.duration_s, self._recognize(audio.waveform[channel]), channel)
-            for channel in tracks.values()
+            for channel, *_ in tracks
         ]
         return Transcript(
             segments=segments,
@@ -218,7 +215,7 @@ class StreamingToOffline:
             channels=audio.channels,
             model=self.name,
             source=str(path),
-            channel_map=channel_map,
+            channel_map=channel_map(tracks),
             warnings=audio.warnings,
         )
 

@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Final, Protocol
 
-import numpy as np
-
 from stt_ru.audio import SAMPLE_RATE, load_audio
-from stt_ru.errors import AudioError, StreamingError, SttRuError, sentence_of
+from stt_ru.audio.tracks import samples_of_row
+from stt_ru.errors import StreamingError, SttRuError, sentence_of
 from stt_ru.evaluation import Progress, SilentListener, checked_samples
 from stt_ru.recognition.threads import call_in_background, map_in_background
 from stt_ru.results import FileResult, Signature, references_digest
@@ -24,7 +23,7 @@ from stt_ru.streaming.measures.lagging import lagging
 from stt_ru.streaming.measures.latency import stream_figures
 from stt_ru.streaming.queue.chunks import OutputChunk, Signal, check_heard
 from stt_ru.streaming.run.history import History
-from stt_ru.streaming.run.offline import mixed_down, recognize_offline
+from stt_ru.streaming.run.offline import recognize_offline
 from stt_ru.streaming.run.results import StreamOptions, StreamReport, StreamResult
 from stt_ru.streaming.schedule.remap import remap_time
 from stt_ru.streaming.schedule.sender import StreamingSender, make_sender
@@ -33,6 +32,7 @@ from stt_ru.text.normalize import NORMALIZER, normalize
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from stt_ru.evaluation import ProgressListener
@@ -427,17 +427,11 @@ def _track(sample: Sample) -> _Track:
         AudioError: If it cannot be read, or has no such channel.
     """
     audio = load_audio(sample.path, sample_rate=SAMPLE_RATE)
-    tracks = audio.waveform
-    if all(np.array_equal(tracks[0], track) for track in tracks[1:]):
-        return _Track(tracks[0], False, audio.warnings)
-    if sample.channel is None:
-        said = "каналы разные, а channel не указан: модели отправлена их смесь"
-        return _Track(mixed_down(tracks), True, (*audio.warnings, said))
-    if sample.channel >= len(tracks):
-        raise AudioError(
-            f"в записи каналов: {len(tracks)}, канала {sample.channel} в ней нет (счёт с 0)"
-        )
-    return _Track(np.ascontiguousarray(tracks[sample.channel]), False, audio.warnings)
+    samples, is_mixed = samples_of_row(audio.waveform, sample.channel)
+    warnings = audio.warnings
+    if is_mixed:
+        warnings += ("каналы разные, а channel не указан: модели отправлена их смесь",)
+    return _Track(samples, is_mixed, warnings)
 
 
 def _result(sample: Sample, history: History, duration_s: float, *, is_mixed: bool) -> StreamResult:

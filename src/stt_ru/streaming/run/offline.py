@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from stt_ru.audio import SAMPLE_RATE, load_audio
+from stt_ru.audio.tracks import mixed_down
 from stt_ru.evaluation import evaluate
 from stt_ru.recognition.waveforms import hearing
 from stt_ru.results import Signature, references_digest
@@ -15,8 +14,6 @@ from stt_ru.results import Signature, references_digest
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from pathlib import Path
-
-    from numpy.typing import NDArray
 
     from stt_ru.evaluation import ProgressListener
     from stt_ru.manifest import Sample
@@ -75,12 +72,6 @@ def _joined(signatures: Sequence[Signature | None], samples: Sequence[Sample]) -
         {name: "+".join(found) for name, found in values.items()}
         | {"rows": str(len(samples)), "refs": references_digest(samples)}
     )
-
-
-def mixed_down(tracks: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The mean of the channels, shape (n,)."""
-    mean: NDArray[np.float32] = tracks.mean(axis=0, dtype=np.float32)
-    return mean
 
 
 class _MixedDown:
