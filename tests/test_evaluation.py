@@ -19,7 +19,7 @@ from stt_ru.evaluation import (
     evaluate,
     evaluate_models,
 )
-from stt_ru.recognition.transcriber import Recognizer, Transcript
+from stt_ru.recognition.recognizer import Recognizer, Transcript
 from stt_ru.results import ModelReport, Segment, references_digest
 from stt_ru.scoring.counts import EditCounts
 from stt_ru.text.marked_references import VARIANTS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from stt_ru.errors import ModelLoadError, SttRuError, UsageError, sentence_of
 from stt_ru.manifest import Sample, load_manifest
+from stt_ru.recognition.recognizer import LoadedRecognizer, Recognizer, Transcript, is_count
 from stt_ru.recognition.threads import call_in_background, map_in_background
-from stt_ru.recognition.transcriber import Recognizer, Transcript
 from stt_ru.report.table import format_table
 from stt_ru.results import FileResult, ModelReport, Signature, references_digest
 from stt_ru.scoring.counts import EDIT_SPLIT, EditCounts
@@ -25,6 +25,8 @@ from stt_ru.text.normalize import NORMALIZER, has_digits, has_mixed_scripts, nor
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from stt_ru.recognition.recognizer import RecognizerInfo
 
 __all__ = [
     "FileResult",
@@ -144,19 +146,19 @@ def evaluate_models(
     for source in sources:
         listener.loading(source.label)
         try:
-            recognizer = call_in_background(partial(_load, source))
+            loaded = call_in_background(partial(_load, source))
         except SttRuError as error:
             yield _not_loaded(source, samples, str(error))
             continue
-        yield evaluate(
-            recognizer,
+        yield evaluate_loaded(
+            loaded,
             samples,
             label=source.label,
             concurrency=source.concurrency,
             variants=variants,
             progress=listener,
         )
-        del recognizer  # its memory is free before the next one loads
+        del loaded  # its memory is free before the next one loads
 
 
 def evaluate(
@@ -189,16 +191,36 @@ def evaluate(
         UsageError: If the recogniser, the samples or ``concurrency`` is not what it should be, or
             the marks of a text cannot be read.
     """
+    return evaluate_loaded(
+        LoadedRecognizer.of(recognizer),
+        samples,
+        label=label,
+        concurrency=concurrency,
+        variants=variants,
+        progress=progress,
+    )
+
+
+def evaluate_loaded(
+    loaded: LoadedRecognizer,
+    samples: Sequence[Sample],
+    *,
+    label: str | None = None,
+    concurrency: int | None = None,
+    variants: bool = False,
+    progress: ProgressListener | None = None,
+) -> ModelReport:
+    """`evaluate` of a recogniser that has been asked already what it says of itself."""
     listener = progress or SilentListener()
-    check_recognizer(recognizer)
+    info = loaded.info
     samples = checked_samples(samples)
-    if concurrency is not None and not _is_count(concurrency):
+    if concurrency is not None and not is_count(concurrency):
         raise UsageError(f"concurrency = {concurrency!r}: нужно целое число не меньше 1")
-    label = label or str(getattr(recognizer, "label", recognizer.name))
+    label = label or info.label
     recordings = _recordings(samples)
     n_bytes = sum(recording.size for recording in recordings)
     references = _references(samples, variants=variants)
-    threads: int = getattr(recognizer, "concurrency", 1) if concurrency is None else concurrency
+    threads = info.concurrency if concurrency is None else concurrency
     results: list[FileResult | None] = [None] * len(samples)
     warnings: list[str] = []
     words = EditCounts()
@@ -220,7 +242,7 @@ def evaluate(
         )
 
     listener.advanced(state())
-    for outcome in _recognized(recognizer, recordings, threads):
+    for outcome in _recognized(loaded, recordings, threads):
         if outcome is None:  # some time has passed
             listener.advanced(state())
             continue
@@ -244,64 +266,34 @@ def evaluate(
     complete = [result for result in results if result is not None]
     assert len(complete) == len(samples), "every recording has an outcome"
     return ModelReport(
-        model=recognizer.name,
+        model=info.name,
         label=label,
         rows=len(samples),
         results=complete,
         audio_s=audio_s,
         wall_s=wall_s,
         warnings=(
-            *getattr(recognizer, "warnings", ()),
-            *_manifest_warnings(recognizer, samples, references),
+            *loaded.warnings(),
+            *_manifest_warnings(info, samples, references),
             *warnings,
         ),
-        signature=_signature(recognizer, samples, variants=variants),
+        signature=_signature(info, samples, variants=variants),
     )
 
 
-def _load(source: ModelSource) -> Recognizer:
-    """The model, checked; whatever its code raises is a `SttRuError`.
+def _load(source: ModelSource) -> LoadedRecognizer:
+    """The model, asked and checked; whatever its code raises is a `SttRuError`.
 
     It runs in a thread of its own, where no Ctrl+C of the user's arrives: also an exception that
     would end the program is the model's own, e.g. the `SystemExit` of a library.
     """
     try:
-        recognizer = source.load()
+        return LoadedRecognizer.of(source.load())
     except SttRuError:
         raise
     except BaseException as error:
         logger.debug("model %s did not load", source.name, exc_info=True)
         raise ModelLoadError(sentence_of(error)) from error
-    check_recognizer(recognizer)
-    return recognizer
-
-
-def check_recognizer(recognizer: object) -> None:
-    """Refuse an object that cannot be evaluated, before its recordings fail one by one.
-
-    Raises:
-        UsageError: Saying what is wrong with it.
-    """
-    kind = type(recognizer).__name__
-    try:
-        name = getattr(recognizer, "name", None)
-        concurrency = getattr(recognizer, "concurrency", 1)
-        settings = getattr(recognizer, "settings", {})
-        warnings = getattr(recognizer, "warnings", ())
-    except Exception as error:
-        raise UsageError(f"{kind}: {sentence_of(error)}") from error
-    if isinstance(recognizer, type) or not callable(getattr(recognizer, "transcribe", None)):
-        raise UsageError(f"{kind} – не распознаватель: нужен объект с name и transcribe(path)")
-    if not isinstance(name, str) or not name:
-        raise UsageError(f"{kind}.name: нужна непустая строка, а не {name!r}")
-    if not _is_count(concurrency):
-        raise UsageError(f"{kind}.concurrency: нужно целое число не меньше 1, а не {concurrency!r}")
-    if not isinstance(settings, Mapping):
-        raise UsageError(f"{kind}.settings: нужен словарь, а не {settings!r}")
-    if isinstance(warnings, str) or not isinstance(warnings, Sequence):
-        raise UsageError(f"{kind}.warnings: нужен список строк, а не {warnings!r}")
-    if strange := [warning for warning in warnings if not isinstance(warning, str)]:
-        raise UsageError(f"{kind}.warnings: нужны строки, а не {strange[0]!r}")
 
 
 def checked_samples(samples: object) -> list[Sample]:
@@ -331,10 +323,6 @@ def _references(samples: Sequence[Sample], *, variants: bool) -> list[str | Mark
         except VariantsError as error:
             raise UsageError(f"{sample.audio}: {error}") from error
     return references
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,28 +368,28 @@ def _file(path: Path) -> tuple[object, int]:
 
 
 def _recognized(
-    recognizer: Recognizer, recordings: Sequence[_Recording], threads: int
+    loaded: LoadedRecognizer, recordings: Sequence[_Recording], threads: int
 ) -> Iterator[_Outcome | None]:
     """Outcomes as they come; None now and then while nothing does."""
     # The largest first, so that a long one at the end does not leave cores idle.
     largest_first = sorted(recordings, key=lambda recording: recording.size, reverse=True)
     return map_in_background(
-        partial(_transcribe, recognizer),
+        partial(_transcribe, loaded),
         largest_first if threads > 1 else recordings,
         threads=threads,
         name="recognizer",
     )
 
 
-def _transcribe(recognizer: Recognizer, recording: _Recording) -> _Outcome:
+def _transcribe(loaded: LoadedRecognizer, recording: _Recording) -> _Outcome:
     started = time.perf_counter()
     transcript = error = None
     try:
-        transcript = recognizer.transcribe(recording.path)
+        transcript = loaded.recognizer.transcribe(recording.path)
         if not isinstance(transcript, Transcript):
             kind = type(transcript).__name__
             transcript = None
-            error = f"{recognizer.name}.transcribe вернул {kind}, а нужен Transcript"
+            error = f"{loaded.info.name}.transcribe вернул {kind}, а нужен Transcript"
     except SttRuError as failure:
         error = str(failure)
     except BaseException as failure:  # as in _load; the outcome of a dead thread would never come
@@ -456,10 +444,10 @@ def _seconds(measured_s: float, transcript: Transcript) -> float | None:
 
 
 def _manifest_warnings(
-    recognizer: Recognizer, samples: Sequence[Sample], references: Sequence[str | Marked]
+    info: RecognizerInfo, samples: Sequence[Sample], references: Sequence[str | Marked]
 ) -> Iterator[str]:
-    settings = getattr(recognizer, "settings", {})
-    if settings.get("channel") == "mono" and any(sample.channel is not None for sample in samples):
+    is_mono = (info.settings or {}).get("channel") == "mono"
+    if is_mono and any(sample.channel is not None for sample in samples):
         yield "с --mono эталон каждого канала сравнивается со смесью всех каналов"
     mixed = sum(
         has_mixed_scripts(text if isinstance(text, str) else text.text) for text in references
@@ -468,12 +456,12 @@ def _manifest_warnings(
         yield f"латинские буквы внутри русских слов, в эталонах: {mixed}; такие слова не совпадут"
 
 
-def _signature(recognizer: Recognizer, samples: Sequence[Sample], *, variants: bool) -> Signature:
-    settings = getattr(recognizer, "settings", {})
+def _signature(info: RecognizerInfo, samples: Sequence[Sample], *, variants: bool) -> Signature:
+    settings = info.settings or {}
     return Signature(
         {
-            "model": recognizer.name,
-            **{str(key): str(value) for key, value in settings.items() if key != "model"},
+            "model": info.name,
+            **{name: value for name, value in settings.items() if name != "model"},
             "norm": NORMALIZER,
             "split": EDIT_SPLIT,
             "empty": "insertions",

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from stt_ru.audio.tracks import channel_map, equal_channels, mixed_down, samples_of_row
 from stt_ru.errors import AudioError
-from stt_ru.recognition.transcriber import Transcript
+from stt_ru.recognition.recognizer import Transcript
 from stt_ru.results import Segment
 from stt_ru.simultaneous.core.dataset import SpeechDataset, SpeechItem
 from tests.conftest import tone, write_wav

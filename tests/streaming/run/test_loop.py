@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from stt_ru.errors import ModelLoadError, UsageError
 from stt_ru.evaluation import Progress, ProgressListener
 from stt_ru.manifest import Sample
-from stt_ru.recognition.transcriber import Transcript
+from stt_ru.recognition.recognizer import Recognizer, Transcript
 from stt_ru.results import references_digest
 from stt_ru.streaming.engines.adapters import OfflineToStreaming
 from stt_ru.streaming.engines.model import DummyASR, StreamingASR
@@ -63,6 +64,12 @@ def run(
     source = StreamSource("model", "модель", load)
     truth = TrueWords(samples, no_aligner)
     return list(evaluate_streams([source], samples, truth, [options], **more))  # type: ignore[arg-type]
+
+
+def streamed(recognizer: Recognizer) -> LoadedStream:
+    """A recogniser of files that streams, with itself for the comparison."""
+    asr = OfflineToStreaming(recognizer, 0.5)
+    return LoadedStream(asr, asr.loaded)
 
 
 def answer_each(
@@ -285,7 +292,7 @@ def test_the_offline_twin_is_compared_row_by_row(tmp_path: Path) -> None:
             return Transcript.from_text(text, len(audio) / 16_000)
 
     recognizer = Whole()
-    load = lambda: LoadedStream(OfflineToStreaming(recognizer, 0.5), recognizer)  # noqa: E731
+    load = partial(streamed, recognizer)
     (report,) = run(load, samples)
     data = json.loads("".join(stream_json([report], manifest="m", created_at=datetime.now(UTC))))
     row = data["models"][0]["results"][0]
@@ -325,7 +332,7 @@ def test_distinct_channels_without_a_number_are_mixed_in_the_stream_and_offline(
         Sample("a.wav", "x", 2, words, tmp_path / "a.wav"),
     ]
     recognizer = Channels()
-    load = lambda: LoadedStream(OfflineToStreaming(recognizer, 0.5), recognizer)  # noqa: E731
+    load = partial(streamed, recognizer)
     (report,) = run(load, samples)
     mixed, own, absent = report.results
     assert (mixed.row.hypothesis, own.row.hypothesis) == ("1", "2")
@@ -354,7 +361,7 @@ def test_ctrl_c_in_the_offline_pass_keeps_what_was_streamed(tmp_path: Path) -> N
                 raise KeyboardInterrupt
 
     recognizer = Channels()
-    load = lambda: LoadedStream(OfflineToStreaming(recognizer, 0.5), recognizer)  # noqa: E731
+    load = partial(streamed, recognizer)
     source = StreamSource("model", "модель", load)
     truth = TrueWords(samples, no_aligner)
     reports = []

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from stt_ru.audio import SAMPLE_RATE, load_audio
 from stt_ru.audio.tracks import mixed_down
-from stt_ru.evaluation import evaluate
+from stt_ru.evaluation import evaluate_loaded
+from stt_ru.recognition.recognizer import LoadedRecognizer, RecognizerInfo
 from stt_ru.recognition.waveforms import hearing
 from stt_ru.results import Signature, references_digest
 
@@ -17,12 +18,12 @@ if TYPE_CHECKING:
 
     from stt_ru.evaluation import ProgressListener
     from stt_ru.manifest import Sample
-    from stt_ru.recognition.transcriber import Recognizer, Transcript
+    from stt_ru.recognition.recognizer import Transcript
     from stt_ru.results import FileResult, ModelReport
 
 
 def recognize_offline(
-    recognizer: Recognizer,
+    recognizer: LoadedRecognizer,
     samples: Sequence[Sample],
     mixed: Collection[int],
     *,
@@ -40,14 +41,16 @@ def recognize_offline(
     """
     parts = (
         (recognizer, [row for row in range(len(samples)) if row not in mixed]),
-        (_MixedDown(recognizer), sorted(mixed)),
+        (_mixing_down(recognizer), sorted(mixed)),
     )
     results: dict[int, FileResult] = {}
     reports = []
     for model, rows in parts:
         if not rows:
             continue
-        report = evaluate(model, [samples[row] for row in rows], label=label, progress=progress)
+        report = evaluate_loaded(
+            model, [samples[row] for row in rows], label=label, progress=progress
+        )
         results.update(zip(rows, report.results, strict=True))
         reports.append(report)
     if len(reports) == 1:
@@ -74,15 +77,21 @@ def _joined(signatures: Sequence[Signature | None], samples: Sequence[Sample]) -
     )
 
 
-class _MixedDown:
-    """A recogniser that hears the channels of a recording as the stream had them: mixed."""
+def _mixing_down(loaded: LoadedRecognizer) -> LoadedRecognizer:
+    """The recogniser, hearing what the stream had of a recording with distinct channels: a mix."""
+    info = loaded.info
+    settings = {**(info.settings or {}), "channel": "mix"}
+    return LoadedRecognizer(
+        _MixedDown(loaded), RecognizerInfo(name=info.name, label=info.label, settings=settings)
+    )
 
-    def __init__(self, recognizer: Recognizer) -> None:
-        self._recognizer = recognizer
-        self.name = recognizer.name
-        self.settings = {**getattr(recognizer, "settings", {}), "channel": "mix"}
+
+class _MixedDown:
+    def __init__(self, loaded: LoadedRecognizer) -> None:
+        self._loaded = loaded
+        self.name = loaded.info.name
 
     def transcribe(self, path: str | Path) -> Transcript:
         audio = load_audio(path, sample_rate=SAMPLE_RATE)
-        with hearing(self._recognizer) as hear:
+        with hearing(self._loaded) as hear:
             return hear(mixed_down(audio.waveform))

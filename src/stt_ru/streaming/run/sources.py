@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from stt_ru.errors import ModelLoadError, SttRuError, UsageError, sentence_of
+from stt_ru.recognition.recognizer import is_recognizer
 from stt_ru.streaming.engines.adapters import OfflineToStreaming, StreamingToOffline
 from stt_ru.streaming.engines.model import DummyASR, StreamingASR
 from stt_ru.streaming.engines.tiny_ru import NAME as TINY
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from stt_ru.recognition.transcriber import Recognizer
+    from stt_ru.recognition.recognizer import LoadedRecognizer
 
 DUMMY: Final = DummyASR.name
 
@@ -39,7 +40,7 @@ class LoadedStream:
     """
 
     asr: StreamingASR
-    offline: Recognizer | None = None
+    offline: LoadedRecognizer | None = None
     warnings: tuple[str, ...] = ()
 
 
@@ -130,12 +131,11 @@ def _transcriber(
     from stt_ru.recognition.transcriber import Transcriber
 
     recognizer = Transcriber(name, model_dir=folder, **settings)
-    return LoadedStream(OfflineToStreaming(recognizer, step_s), recognizer, recognizer.warnings)
+    asr = OfflineToStreaming(recognizer, step_s)
+    return LoadedStream(asr, asr.loaded, asr.loaded.info.warnings)
 
 
 def _made(name: str, factory: Callable[[], Any], step_s: float) -> LoadedStream:
-    from stt_ru.evaluation import check_recognizer
-
     try:
         made = factory()
     except SttRuError:
@@ -144,9 +144,9 @@ def _made(name: str, factory: Callable[[], Any], step_s: float) -> LoadedStream:
         raise ModelLoadError(sentence_of(error)) from error
     if isinstance(made, StreamingASR):
         return LoadedStream(made)
-    if callable(getattr(made, "transcribe", None)):
-        check_recognizer(made)
-        return LoadedStream(OfflineToStreaming(made, step_s), made)
+    if is_recognizer(made):
+        asr = OfflineToStreaming(made, step_s)
+        return LoadedStream(asr, asr.loaded)
     raise UsageError(
         f"-m {name}: функция вернула {type(made).__name__}, а нужен StreamingASR или распознаватель"
     )
