@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import time
 from collections.abc import Iterable, Sequence
@@ -17,7 +18,7 @@ from stt_ru.recognition.recognizer import LoadedRecognizer, Recognizer, Transcri
 from stt_ru.recognition.threads import call_in_background, map_in_background
 from stt_ru.report.table import format_table
 from stt_ru.results import FileResult, ModelReport, Signature, references_digest
-from stt_ru.scoring.counts import EDIT_SPLIT, EditCounts
+from stt_ru.scoring.counts import EDIT_SPLIT, EditCounts, total_score
 from stt_ru.scoring.multi_reference import score_reference
 from stt_ru.text.marked_references import VARIANTS, Marked, VariantsError, read_reference
 from stt_ru.text.normalize import NORMALIZER, has_digits, has_mixed_scripts, normalize
@@ -119,6 +120,56 @@ class SilentListener:
         """Say nothing."""
 
 
+class Tally:
+    """Counts what the loop of one model has done since it was made, and tells a listener.
+
+    Args:
+        listener: Told by `tell` and `finish`.
+        model: The model's label.
+        recordings: How many there are.
+        bytes_total: Size of their files; 0 when it is not known.
+    """
+
+    def __init__(
+        self, listener: ProgressListener, model: str, *, recordings: int, bytes_total: int = 0
+    ) -> None:
+        self._listener = listener
+        self._started = time.perf_counter()
+        self._now = Progress(
+            model=model,
+            recordings_done=0,
+            recordings=recordings,
+            audio_s=0.0,
+            wall_s=0.0,
+            words=EditCounts(),
+            bytes_total=bytes_total,
+        )
+
+    def add(self, words: EditCounts, audio_s: float, size: int = 0) -> None:
+        """A recording is done: its errors, seconds of audio recognised, and bytes."""
+        now = self._now
+        self._now = replace(
+            now,
+            recordings_done=now.recordings_done + 1,
+            audio_s=now.audio_s + audio_s,
+            words=now.words + words,
+            bytes_done=now.bytes_done + size,
+        )
+
+    def tell(self) -> None:
+        """Tell the listener where the loop stands."""
+        self._listener.advanced(replace(self._now, wall_s=self._wall_s()))
+
+    def finish(self) -> float:
+        """Tell the listener that this is the end; return the wall seconds it took."""
+        wall_s = self._wall_s()
+        self._listener.advanced(replace(self._now, wall_s=wall_s, finished=True))
+        return wall_s
+
+    def _wall_s(self) -> float:
+        return time.perf_counter() - self._started
+
+
 def evaluate_models(
     sources: Iterable[ModelSource],
     samples: Sequence[Sample],
@@ -211,58 +262,42 @@ def evaluate_loaded(
     progress: ProgressListener | None = None,
 ) -> ModelReport:
     """`evaluate` of a recogniser that has been asked already what it says of itself."""
-    listener = progress or SilentListener()
     info = loaded.info
     samples = checked_samples(samples)
     if concurrency is not None and not is_count(concurrency):
         raise UsageError(f"concurrency = {concurrency!r}: нужно целое число не меньше 1")
     label = label or info.label
     recordings = _recordings(samples)
-    n_bytes = sum(recording.size for recording in recordings)
     references = _references(samples, variants=variants)
-    threads = info.concurrency if concurrency is None else concurrency
     results: list[FileResult | None] = [None] * len(samples)
-    warnings: list[str] = []
-    words = EditCounts()
-    audio_s = 0.0
-    done = bytes_done = 0
-    started = time.perf_counter()
-
-    def state(*, finished: bool = False) -> Progress:
-        return Progress(
-            model=label,
-            recordings_done=done,
-            recordings=len(recordings),
-            audio_s=audio_s,
-            wall_s=time.perf_counter() - started,
-            words=words,
-            finished=finished,
-            bytes_done=bytes_done,
-            bytes_total=n_bytes,
-        )
-
-    listener.advanced(state())
-    for outcome in _recognized(loaded, recordings, threads):
+    durations_s: list[float] = []
+    warnings: dict[int, list[str]] = {}  # of each recording, by its first row
+    tally = Tally(
+        progress or SilentListener(),
+        label,
+        recordings=len(recordings),
+        bytes_total=sum(recording.size for recording in recordings),
+    )
+    tally.tell()
+    for outcome in _recognized(loaded, recordings, concurrency or info.concurrency):
         if outcome is None:  # some time has passed
-            listener.advanced(state())
+            tally.tell()
             continue
-        done += 1
-        bytes_done += outcome.recording.size
         rows = outcome.recording.rows
-        is_recognized = False
-        for row, result in zip(rows, _score_rows(outcome, samples, references), strict=True):
+        scored = list(_score_rows(outcome, samples, references))
+        for row, result in zip(rows, scored, strict=True):
             results[row] = result
-            if result.score is not None:
-                words += result.score.words
-                is_recognized = True
+        scores = [result.score for result in scored if result.score is not None]
+        audio_s = 0.0
         if outcome.transcript is not None:
-            if is_recognized and not outcome.transcript.from_cache:
-                audio_s += outcome.transcript.duration or 0.0
+            if scores and not outcome.transcript.from_cache:
+                audio_s = outcome.transcript.duration or 0.0
             name = samples[rows[0]].audio
-            warnings += [f"{name}: {warning}" for warning in outcome.transcript.warnings]
-        listener.advanced(state())
-    wall_s = time.perf_counter() - started
-    listener.advanced(state(finished=True))
+            warnings[rows[0]] = [f"{name}: {text}" for text in outcome.transcript.warnings]
+        durations_s.append(audio_s)
+        tally.add(total_score(scores).words, audio_s, outcome.recording.size)
+        tally.tell()
+    wall_s = tally.finish()
     complete = [result for result in results if result is not None]
     assert len(complete) == len(samples), "every recording has an outcome"
     return ModelReport(
@@ -270,12 +305,12 @@ def evaluate_loaded(
         label=label,
         rows=len(samples),
         results=complete,
-        audio_s=audio_s,
+        audio_s=math.fsum(durations_s),  # whatever order they finished in
         wall_s=wall_s,
         warnings=(
             *loaded.warnings(),
             *_manifest_warnings(info, samples, references),
-            *warnings,
+            *(text for row in sorted(warnings) for text in warnings[row]),
         ),
         signature=_signature(info, samples, variants=variants),
     )
