@@ -182,9 +182,9 @@ class LoadedRecognizer:
 
 
 def is_recognizer(value: object) -> TypeGuard[Recognizer]:
-    """Whether it can be asked to transcribe; `recognizer_info` says what else is wrong with it."""
-    with _asking(value, "transcribe"):
-        return not isinstance(value, type) and callable(getattr(value, "transcribe", None))
+    """Whether it is meant to transcribe; `recognizer_info` says what else is wrong with it."""
+    with asking(value, "transcribe"):
+        return callable(getattr(value, "transcribe", None))
 
 
 def recognizer_info(recognizer: object) -> RecognizerInfo:
@@ -194,15 +194,12 @@ def recognizer_info(recognizer: object) -> RecognizerInfo:
         UsageError: If it cannot be evaluated, naming the attribute that is wrong or raises.
     """
     kind = type(recognizer).__name__
-    if not is_recognizer(recognizer):
+    if isinstance(recognizer, type) or not is_recognizer(recognizer):
         raise UsageError(f"{kind} – не распознаватель: нужен объект с name и transcribe(path)")
-    with _asking(recognizer, "name"):
-        name: object = getattr(recognizer, "name", None)
-        if not isinstance(name, str) or not name:
-            raise UsageError(f"{kind}.name: нужна непустая строка, а не {name!r}")
-    with _asking(recognizer, "label"):
+    name = checked_name(recognizer)
+    with asking(recognizer, "label"):
         label = str(getattr(recognizer, "label", name))
-    with _asking(recognizer, "concurrency"):
+    with asking(recognizer, "concurrency"):
         concurrency: object = getattr(recognizer, "concurrency", 1)
         if not is_count(concurrency):
             raise UsageError(
@@ -211,7 +208,7 @@ def recognizer_info(recognizer: object) -> RecognizerInfo:
     return RecognizerInfo(
         name=name,
         label=label,
-        settings=_settings(recognizer),
+        settings=checked_settings(recognizer),
         concurrency=concurrency,
         warnings=_warnings(recognizer),
     )
@@ -222,20 +219,39 @@ def is_count(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
-def _settings(recognizer: Recognizer) -> Mapping[str, str] | None:
-    with _asking(recognizer, "settings"):
-        settings: object = getattr(recognizer, "settings", _MISSING)
+def checked_name(model: object) -> str:
+    """The name of a model, of whichever kind.
+
+    Raises:
+        UsageError: If it has none, or its code raises instead.
+    """
+    with asking(model, "name"):
+        name: object = getattr(model, "name", None)
+        if not isinstance(name, str) or not name:
+            kind = type(model).__name__
+            raise UsageError(f"{kind}.name: нужна непустая строка, а не {name!r}")
+        return name
+
+
+def checked_settings(model: object) -> Mapping[str, str] | None:
+    """The settings of a model, of whichever kind, as strings; None when it has none.
+
+    Raises:
+        UsageError: If they are not a mapping, or its code raises instead.
+    """
+    with asking(model, "settings"):
+        settings: object = getattr(model, "settings", _MISSING)
         if settings is _MISSING:
             return None
         if not isinstance(settings, Mapping):
-            kind = type(recognizer).__name__
+            kind = type(model).__name__
             raise UsageError(f"{kind}.settings: нужен словарь, а не {settings!r}")
         return {str(name): str(value) for name, value in settings.items()}
 
 
 def _warnings(recognizer: Recognizer) -> tuple[str, ...]:
     kind = type(recognizer).__name__
-    with _asking(recognizer, "warnings"):
+    with asking(recognizer, "warnings"):
         warnings: object = getattr(recognizer, "warnings", ())
         if isinstance(warnings, str) or not isinstance(warnings, Sequence):
             raise UsageError(f"{kind}.warnings: нужен список строк, а не {warnings!r}")
@@ -245,8 +261,8 @@ def _warnings(recognizer: Recognizer) -> tuple[str, ...]:
 
 
 @contextmanager
-def _asking(recognizer: object, attribute: str) -> Iterator[None]:
-    """What the recogniser's own code raises is a `UsageError` that names the attribute.
+def asking(model: object, attribute: str) -> Iterator[None]:
+    """What the model's own code raises meanwhile is a `UsageError` that names the attribute.
 
     Also an exception that would end the program: the `SystemExit` of a library it uses.
     """
@@ -255,5 +271,5 @@ def _asking(recognizer: object, attribute: str) -> Iterator[None]:
     except UsageError:
         raise
     except (Exception, SystemExit) as error:
-        kind = type(recognizer).__name__
+        kind = type(model).__name__
         raise UsageError(f"{kind}.{attribute}: {sentence_of(error)}") from error
