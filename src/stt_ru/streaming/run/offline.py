@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from stt_ru.analysis.significance import compare
 from stt_ru.audio import SAMPLE_RATE, load_audio
 from stt_ru.audio.tracks import mixed_down
 from stt_ru.evaluation import evaluate_loaded
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from stt_ru.manifest import Sample
     from stt_ru.recognition.recognizer import Transcript
     from stt_ru.results import FileResult, ModelReport
+    from stt_ru.streaming.run.results import StreamReport
 
 
 def recognize_offline(
@@ -59,11 +62,20 @@ def recognize_offline(
         reports[0],
         rows=len(samples),
         results=[results[row] for row in range(len(samples))],
-        audio_s=sum(report.audio_s for report in reports),
-        wall_s=sum(report.wall_s for report in reports),
+        audio_s=math.fsum(report.audio_s for report in reports),
+        wall_s=math.fsum(report.wall_s for report in reports),
         warnings=[warning for report in reports for warning in report.warnings],
         signature=_joined([report.signature for report in reports], samples),
     )
+
+
+def compared_with(offline: ModelReport, report: StreamReport) -> StreamReport:
+    """The report with the same model's whole recordings beside it, and what streaming costs.
+
+    The bootstrap of the comparison takes seconds for thousands of rows: it is made here, once.
+    """
+    cost = None if report.error is not None else compare(offline, report.as_model_report())
+    return replace(report, offline=offline, cost=cost)
 
 
 def _joined(signatures: Sequence[Signature | None], samples: Sequence[Sample]) -> Signature:
