@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Protocol
 from stt_ru.audio import SAMPLE_RATE, load_audio
 from stt_ru.audio.tracks import samples_of_row
 from stt_ru.errors import SttRuError, sentence_of
-from stt_ru.evaluation import SilentListener, Tally, checked_samples
+from stt_ru.evaluation import checked_samples
+from stt_ru.recognition.progress import SilentListener, Tally
 from stt_ru.recognition.threads import call_in_background, map_in_background
 from stt_ru.results import FileResult, Signature, references_digest
 from stt_ru.scoring.counts import EDIT_SPLIT, EditCounts, score_texts
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from stt_ru.evaluation import ProgressListener
     from stt_ru.manifest import Sample
+    from stt_ru.recognition.progress import ProgressListener
     from stt_ru.results import ModelReport
     from stt_ru.streaming.measures.evaluation import StreamingEvaluationResults
     from stt_ru.streaming.queue.buffer import RecordingId

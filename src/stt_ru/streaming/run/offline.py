@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from pathlib import Path
 
-    from stt_ru.evaluation import ProgressListener
     from stt_ru.manifest import Sample
+    from stt_ru.recognition.progress import ProgressListener
     from stt_ru.recognition.recognizer import Transcript
     from stt_ru.results import FileResult, ModelReport
     from stt_ru.streaming.run.results import StreamReport
