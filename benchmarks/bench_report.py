@@ -24,7 +24,7 @@ from measuring import emit, parser, run_child, summary
 
 from stt_ru.cli.output import print_and_save
 from stt_ru.evaluation import evaluate, load_manifest
-from stt_ru.recognition.transcriber import Transcript
+from stt_ru.recognition.recognizer import Transcript
 
 if TYPE_CHECKING:
     from collections.abc import Callable

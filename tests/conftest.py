@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 from numpy.typing import NDArray
 from onnx_asr.asr import TimestampedResult
 
-from stt_ru.recognition.transcriber import Transcript
+from stt_ru.recognition.recognizer import Transcript
 
 # A busy machine is no failure of a property: no test of ours is timed.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])

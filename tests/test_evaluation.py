@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from stt_ru.evaluation import (
     evaluate,
     evaluate_models,
 )
-from stt_ru.recognition.transcriber import Recognizer, Transcript
+from stt_ru.recognition.recognizer import Recognizer, Transcript
 from stt_ru.results import ModelReport, Segment, references_digest
 from stt_ru.scoring.counts import EditCounts
 from stt_ru.text.marked_references import VARIANTS
@@ -496,3 +497,23 @@ def test_settings_cannot_pass_for_another_model() -> None:
     recognizer.settings = {"model": "чужая", "a|b": "c"}
     signature = str(evaluate(recognizer, [Sample("a.wav", "да")]).signature)
     assert signature.startswith("model:fake|a%7Cb:c|")
+
+
+def test_neither_warnings_nor_seconds_depend_on_the_order_of_finishing(tmp_path: Path) -> None:
+    durations_s = [0.1, 1e16, 0.2, 0.3]
+    names = [f"{number}.wav" for number in range(4)]
+    texts = {
+        name: Transcript(segments=(), duration=duration_s, warnings=("починено",))
+        for name, duration_s in zip(names, durations_s, strict=True)
+    }
+    samples = [Sample(name, "да", path=tmp_path / name) for name in names]
+
+    def report(order: list[int]) -> ModelReport:
+        for size, number in enumerate(reversed(order), start=1):  # the largest come first
+            (tmp_path / names[number]).write_bytes(bytes(size))
+        return evaluate(FakeRecognizer(texts, concurrency=2), samples)
+
+    for order in ([0, 1, 2, 3], [3, 2, 1, 0], [1, 3, 0, 2]):
+        found = report(order)
+        assert found.audio_s == math.fsum(durations_s)
+        assert found.warnings == tuple(f"{name}: починено" for name in names)

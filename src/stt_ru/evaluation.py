@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from stt_ru.errors import ModelLoadError, SttRuError, UsageError, sentence_of
 from stt_ru.manifest import Sample, load_manifest
+from stt_ru.recognition.progress import Progress, ProgressListener, SilentListener, Tally
+from stt_ru.recognition.recognizer import LoadedRecognizer, Recognizer, Transcript, is_count
 from stt_ru.recognition.threads import call_in_background, map_in_background
-from stt_ru.recognition.transcriber import Recognizer, Transcript
 from stt_ru.report.model_report import NotebookReport
 from stt_ru.report.table import format_table
 from stt_ru.results import FileResult, ModelReport, Signature, references_digest
-from stt_ru.scoring.counts import EDIT_SPLIT, EditCounts
+from stt_ru.scoring.counts import EDIT_SPLIT, total_score
 from stt_ru.scoring.multi_reference import score_reference
 from stt_ru.text.marked_references import VARIANTS, Marked, VariantsError, read_reference
 from stt_ru.text.normalize import NORMALIZER, has_digits, has_mixed_scripts, normalize
@@ -27,11 +29,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from stt_ru.recognition.recognizer import RecognizerInfo
+
 __all__ = [
     "FileResult",
     "ModelReport",
     "ModelSource",
     "Progress",
+    "ProgressListener",
     "Sample",
     "evaluate",
     "evaluate_models",
@@ -61,63 +66,6 @@ class ModelSource:
     concurrency: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
-    """Where the loop of one model stands.
-
-    Attributes:
-        model: Its label.
-        recordings_done: Recognised or failed.
-        recordings: All of them.
-        audio_s: Seconds of audio recognised.
-        wall_s: Wall seconds since the loop began.
-        words: Word errors of the rows recognised so far.
-        finished: Whether this is the loop's last word.
-        bytes_done: Size of the files recognised or failed; the largest come first, so that their
-            number tells little of the time that is left.
-        bytes_total: Size of all files; 0 when it is not known.
-    """
-
-    model: str
-    recordings_done: int
-    recordings: int
-    audio_s: float
-    wall_s: float
-    words: EditCounts
-    finished: bool = False
-    bytes_done: int = 0
-    bytes_total: int = 0
-
-    @property
-    def share(self) -> float:
-        """How much of the work is done, from 0 to 1: by size, or by number without sizes."""
-        if self.bytes_total:
-            return self.bytes_done / self.bytes_total
-        return self.recordings_done / self.recordings if self.recordings else 1.0
-
-
-class ProgressListener(Protocol):
-    """Told where the evaluation stands; called in the caller's thread."""
-
-    def loading(self, label: str) -> None:
-        """A model is being loaded."""
-        ...
-
-    def advanced(self, progress: Progress) -> None:
-        """A recording is done, or some time has passed."""
-        ...
-
-
-class SilentListener:
-    """A `ProgressListener` that says nothing."""
-
-    def loading(self, label: str) -> None:
-        """Say nothing."""
-
-    def advanced(self, progress: Progress) -> None:
-        """Say nothing."""
-
-
 def evaluate_models(
     sources: Iterable[ModelSource],
     samples: Sequence[Sample],
@@ -145,19 +93,19 @@ def evaluate_models(
     for source in sources:
         listener.loading(source.label)
         try:
-            recognizer = call_in_background(partial(_load, source))
+            loaded = call_in_background(partial(_load, source))
         except SttRuError as error:
             yield _not_loaded(source, samples, str(error))
             continue
-        yield evaluate(
-            recognizer,
+        yield evaluate_loaded(
+            loaded,
             samples,
             label=source.label,
             concurrency=source.concurrency,
             variants=variants,
             progress=listener,
         )
-        del recognizer  # its memory is free before the next one loads
+        del loaded  # its memory is free before the next one loads
 
 
 def evaluate(
@@ -190,119 +138,93 @@ def evaluate(
         UsageError: If the recogniser, the samples or ``concurrency`` is not what it should be, or
             the marks of a text cannot be read.
     """
-    listener = progress or SilentListener()
-    check_recognizer(recognizer)
-    samples = checked_samples(samples)
-    if concurrency is not None and not _is_count(concurrency):
-        raise UsageError(f"concurrency = {concurrency!r}: нужно целое число не меньше 1")
-    label = label or str(getattr(recognizer, "label", recognizer.name))
-    recordings = _recordings(samples)
-    n_bytes = sum(recording.size for recording in recordings)
-    references = _references(samples, variants=variants)
-    threads: int = getattr(recognizer, "concurrency", 1) if concurrency is None else concurrency
-    results: list[FileResult | None] = [None] * len(samples)
-    warnings: list[str] = []
-    words = EditCounts()
-    audio_s = 0.0
-    done = bytes_done = 0
-    started = time.perf_counter()
-
-    def state(*, finished: bool = False) -> Progress:
-        return Progress(
-            model=label,
-            recordings_done=done,
-            recordings=len(recordings),
-            audio_s=audio_s,
-            wall_s=time.perf_counter() - started,
-            words=words,
-            finished=finished,
-            bytes_done=bytes_done,
-            bytes_total=n_bytes,
-        )
-
-    listener.advanced(state())
-    for outcome in _recognized(recognizer, recordings, threads):
-        if outcome is None:  # some time has passed
-            listener.advanced(state())
-            continue
-        done += 1
-        bytes_done += outcome.recording.size
-        rows = outcome.recording.rows
-        is_recognized = False
-        for row, result in zip(rows, _score_rows(outcome, samples, references), strict=True):
-            results[row] = result
-            if result.score is not None:
-                words += result.score.words
-                is_recognized = True
-        if outcome.transcript is not None:
-            if is_recognized and not outcome.transcript.from_cache:
-                audio_s += outcome.transcript.duration or 0.0
-            name = samples[rows[0]].audio
-            warnings += [f"{name}: {warning}" for warning in outcome.transcript.warnings]
-        listener.advanced(state())
-    wall_s = time.perf_counter() - started
-    listener.advanced(state(finished=True))
-    complete = [result for result in results if result is not None]
-    assert len(complete) == len(samples), "every recording has an outcome"
-    return NotebookReport(
-        model=recognizer.name,
+    return evaluate_loaded(
+        LoadedRecognizer.of(recognizer),
+        samples,
         label=label,
-        rows=len(samples),
-        results=complete,
-        audio_s=audio_s,
-        wall_s=wall_s,
-        warnings=(
-            *getattr(recognizer, "warnings", ()),
-            *_manifest_warnings(recognizer, samples, references),
-            *warnings,
-        ),
-        signature=_signature(recognizer, samples, variants=variants),
+        concurrency=concurrency,
+        variants=variants,
+        progress=progress,
     )
 
 
-def _load(source: ModelSource) -> Recognizer:
-    """The model, checked; whatever its code raises is a `SttRuError`.
+def evaluate_loaded(
+    loaded: LoadedRecognizer,
+    samples: Sequence[Sample],
+    *,
+    label: str | None = None,
+    concurrency: int | None = None,
+    variants: bool = False,
+    progress: ProgressListener | None = None,
+) -> ModelReport:
+    """`evaluate` of a recogniser that has been asked already what it says of itself."""
+    info = loaded.info
+    samples = checked_samples(samples)
+    if concurrency is not None and not is_count(concurrency):
+        raise UsageError(f"concurrency = {concurrency!r}: нужно целое число не меньше 1")
+    label = label or info.label
+    recordings = _recordings(samples)
+    references = _references(samples, variants=variants)
+    results: list[FileResult | None] = [None] * len(samples)
+    durations_s: list[float] = []
+    warnings: dict[int, list[str]] = {}  # of each recording, by its first row
+    tally = Tally(
+        progress or SilentListener(),
+        label,
+        recordings=len(recordings),
+        bytes_total=sum(recording.size for recording in recordings),
+    )
+    tally.tell()
+    for outcome in _recognized(loaded, recordings, concurrency or info.concurrency):
+        if outcome is None:  # some time has passed
+            tally.tell()
+            continue
+        rows = outcome.recording.rows
+        scored = list(_score_rows(outcome, samples, references))
+        for row, result in zip(rows, scored, strict=True):
+            results[row] = result
+        scores = [result.score for result in scored if result.score is not None]
+        audio_s = 0.0
+        if outcome.transcript is not None:
+            if scores and not outcome.transcript.from_cache:
+                audio_s = outcome.transcript.duration or 0.0
+            name = samples[rows[0]].audio
+            warnings[rows[0]] = [f"{name}: {text}" for text in outcome.transcript.warnings]
+        durations_s.append(audio_s)
+        tally.add(total_score(scores).words, audio_s, outcome.recording.size)
+        tally.tell()
+    wall_s = tally.finish()
+    complete = [result for result in results if result is not None]
+    assert len(complete) == len(samples), "every recording has an outcome"
+    return NotebookReport(
+        model=info.name,
+        label=label,
+        rows=len(samples),
+        results=complete,
+        audio_s=math.fsum(durations_s),  # whatever order they finished in
+        wall_s=wall_s,
+        warnings=(
+            *loaded.warnings(),
+            *_manifest_warnings(info, samples, references),
+            *(text for row in sorted(warnings) for text in warnings[row]),
+        ),
+        signature=_signature(info, samples, variants=variants),
+    )
+
+
+def _load(source: ModelSource) -> LoadedRecognizer:
+    """The model, asked and checked; whatever its code raises is a `SttRuError`.
 
     It runs in a thread of its own, where no Ctrl+C of the user's arrives: also an exception that
     would end the program is the model's own, e.g. the `SystemExit` of a library.
     """
     try:
-        recognizer = source.load()
+        return LoadedRecognizer.of(source.load())
     except SttRuError:
         raise
     except BaseException as error:
         logger.debug("model %s did not load", source.name, exc_info=True)
         raise ModelLoadError(sentence_of(error)) from error
-    check_recognizer(recognizer)
-    return recognizer
-
-
-def check_recognizer(recognizer: object) -> None:
-    """Refuse an object that cannot be evaluated, before its recordings fail one by one.
-
-    Raises:
-        UsageError: Saying what is wrong with it.
-    """
-    kind = type(recognizer).__name__
-    try:
-        name = getattr(recognizer, "name", None)
-        concurrency = getattr(recognizer, "concurrency", 1)
-        settings = getattr(recognizer, "settings", {})
-        warnings = getattr(recognizer, "warnings", ())
-    except Exception as error:
-        raise UsageError(f"{kind}: {sentence_of(error)}") from error
-    if isinstance(recognizer, type) or not callable(getattr(recognizer, "transcribe", None)):
-        raise UsageError(f"{kind} – не распознаватель: нужен объект с name и transcribe(path)")
-    if not isinstance(name, str) or not name:
-        raise UsageError(f"{kind}.name: нужна непустая строка, а не {name!r}")
-    if not _is_count(concurrency):
-        raise UsageError(f"{kind}.concurrency: нужно целое число не меньше 1, а не {concurrency!r}")
-    if not isinstance(settings, Mapping):
-        raise UsageError(f"{kind}.settings: нужен словарь, а не {settings!r}")
-    if isinstance(warnings, str) or not isinstance(warnings, Sequence):
-        raise UsageError(f"{kind}.warnings: нужен список строк, а не {warnings!r}")
-    if strange := [warning for warning in warnings if not isinstance(warning, str)]:
-        raise UsageError(f"{kind}.warnings: нужны строки, а не {strange[0]!r}")
 
 
 def checked_samples(samples: object) -> list[Sample]:
@@ -332,10 +254,6 @@ def _references(samples: Sequence[Sample], *, variants: bool) -> list[str | Mark
         except VariantsError as error:
             raise UsageError(f"{sample.audio}: {error}") from error
     return references
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,28 +299,28 @@ def _file(path: Path) -> tuple[object, int]:
 
 
 def _recognized(
-    recognizer: Recognizer, recordings: Sequence[_Recording], threads: int
+    loaded: LoadedRecognizer, recordings: Sequence[_Recording], threads: int
 ) -> Iterator[_Outcome | None]:
     """Outcomes as they come; None now and then while nothing does."""
     # The largest first, so that a long one at the end does not leave cores idle.
     largest_first = sorted(recordings, key=lambda recording: recording.size, reverse=True)
     return map_in_background(
-        partial(_transcribe, recognizer),
+        partial(_transcribe, loaded),
         largest_first if threads > 1 else recordings,
         threads=threads,
         name="recognizer",
     )
 
 
-def _transcribe(recognizer: Recognizer, recording: _Recording) -> _Outcome:
+def _transcribe(loaded: LoadedRecognizer, recording: _Recording) -> _Outcome:
     started = time.perf_counter()
     transcript = error = None
     try:
-        transcript = recognizer.transcribe(recording.path)
+        transcript = loaded.recognizer.transcribe(recording.path)
         if not isinstance(transcript, Transcript):
             kind = type(transcript).__name__
             transcript = None
-            error = f"{recognizer.name}.transcribe вернул {kind}, а нужен Transcript"
+            error = f"{loaded.info.name}.transcribe вернул {kind}, а нужен Transcript"
     except SttRuError as failure:
         error = str(failure)
     except BaseException as failure:  # as in _load; the outcome of a dead thread would never come
@@ -457,10 +375,10 @@ def _seconds(measured_s: float, transcript: Transcript) -> float | None:
 
 
 def _manifest_warnings(
-    recognizer: Recognizer, samples: Sequence[Sample], references: Sequence[str | Marked]
+    info: RecognizerInfo, samples: Sequence[Sample], references: Sequence[str | Marked]
 ) -> Iterator[str]:
-    settings = getattr(recognizer, "settings", {})
-    if settings.get("channel") == "mono" and any(sample.channel is not None for sample in samples):
+    is_mono = (info.settings or {}).get("channel") == "mono"
+    if is_mono and any(sample.channel is not None for sample in samples):
         yield "с --mono эталон каждого канала сравнивается со смесью всех каналов"
     mixed = sum(
         has_mixed_scripts(text if isinstance(text, str) else text.text) for text in references
@@ -469,12 +387,12 @@ def _manifest_warnings(
         yield f"латинские буквы внутри русских слов, в эталонах: {mixed}; такие слова не совпадут"
 
 
-def _signature(recognizer: Recognizer, samples: Sequence[Sample], *, variants: bool) -> Signature:
-    settings = getattr(recognizer, "settings", {})
+def _signature(info: RecognizerInfo, samples: Sequence[Sample], *, variants: bool) -> Signature:
+    settings = info.settings or {}
     return Signature(
         {
-            "model": recognizer.name,
-            **{str(key): str(value) for key, value in settings.items() if key != "model"},
+            "model": info.name,
+            **{name: value for name, value in settings.items() if name != "model"},
             "norm": NORMALIZER,
             "split": EDIT_SPLIT,
             "empty": "insertions",

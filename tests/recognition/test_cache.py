@@ -14,7 +14,7 @@ from stt_ru.evaluation import evaluate
 from stt_ru.files.writing import check_folder
 from stt_ru.manifest import Sample
 from stt_ru.recognition.cache import CachedRecognizer
-from stt_ru.recognition.transcriber import Transcript
+from stt_ru.recognition.recognizer import Transcript
 from stt_ru.results import Segment
 from tests.conftest import FakeRecognizer
 

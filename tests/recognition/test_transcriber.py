@@ -14,8 +14,9 @@ from onnx_asr.asr import TimestampedResult
 from stt_ru.errors import AudioError, ModelLoadError, TranscriptionError, UsageError
 from stt_ru.recognition import transcriber
 from stt_ru.recognition.onnx_models import LoadedModel
+from stt_ru.recognition.recognizer import Transcript
 from stt_ru.recognition.segmentation import VadOptions
-from stt_ru.recognition.transcriber import Transcriber, Transcript
+from stt_ru.recognition.transcriber import Transcriber
 from stt_ru.results import Segment
 from tests.conftest import EnergyDetector, ToneModel, speak, write_wav
 

@@ -14,6 +14,8 @@ from stt_ru.evaluation import evaluate
 from stt_ru.manifest import Sample
 from stt_ru.report.json_write import json_report
 from stt_ru.report.table import format_table
+from stt_ru.scoring.multi_reference import score_reference
+from stt_ru.text.marked_references import Marked
 from stt_ru.transcripts import FORMATS, ColumnNames, score_files
 from stt_ru.transcripts.detection import detect
 from stt_ru.transcripts.rescoring import Scored
@@ -441,3 +443,22 @@ def test_the_command_knows_every_format() -> None:
     from stt_ru.cli import score as command
 
     assert command.FORMATS == FORMATS
+
+
+def test_each_pair_is_scored_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scored: list[str] = []
+
+    def counted(reference: str | Marked, hypothesis: str) -> object:
+        scored.append(hypothesis)
+        return score_reference(reference, hypothesis)
+
+    monkeypatch.setattr("stt_ru.transcripts.rescoring.score_reference", counted)
+    (tmp_path / "said.txt").write_text("a-1 да\na-2 нет\n", encoding="utf-8")
+    (tmp_path / "heard.txt").write_text("a-1 да\na-2 но\n", encoding="utf-8")
+    (tmp_path / "new.csv").write_text("audio,text\na-1,да\na-2,но\n", encoding="utf-8")
+    files = (tmp_path / "said.txt", tmp_path / "heard.txt")
+    assert score_files(files).reports[0].wer == 0.5
+    assert scored == ["да", "но"]
+    scored.clear()
+    assert score_files(files, manifest=tmp_path / "new.csv").reports[0].wer == 0.0
+    assert scored == ["да", "но"]

@@ -70,6 +70,7 @@ if TYPE_CHECKING:
 
     from stt_ru.evaluation import ModelSource
     from stt_ru.manifest import Sample
+    from stt_ru.recognition.recognizer import Recognizer
     from stt_ru.recognition.user_modules import ModelRequest
 
 
@@ -271,7 +272,7 @@ def _sources(
     requests: Sequence[ModelRequest], settings: dict[str, Any], threads: int | None
 ) -> list[ModelSource]:
     from stt_ru.evaluation import ModelSource
-    from stt_ru.recognition.transcriber import Recognizer, Transcriber
+    from stt_ru.recognition.transcriber import Transcriber
     from stt_ru.recognition.user_modules import labels, user_factory
     from stt_ru.streaming.run.sources import STREAMING_ENGINES, streaming_recognizer
 

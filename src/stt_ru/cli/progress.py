@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from stt_ru.cli.stdio import print_message
-from stt_ru.evaluation import SilentListener
+from stt_ru.recognition.progress import SilentListener
 from stt_ru.report.table import percent, speed
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from stt_ru.errors import SttRuError
 from stt_ru.files.writing import reason
-from stt_ru.recognition.transcriber import Recognizer, Transcript
+from stt_ru.recognition.recognizer import LoadedRecognizer, Recognizer, Transcript
 from stt_ru.results import Segment
 
 if TYPE_CHECKING:
@@ -56,33 +56,32 @@ class CachedRecognizer:
         folder: Where the files are.
 
     Attributes:
+        name: The recogniser's, as ``label``, ``concurrency`` and, where it has them, ``settings``.
         hits: Recordings answered from the folder.
         asked: Recordings asked for.
+
+    Raises:
+        UsageError: If what it is given is not a recogniser.
     """
 
     def __init__(self, recognizer: Recognizer, folder: Path) -> None:
-        self._recognizer = recognizer
+        self._inner = LoadedRecognizer.of(recognizer)
         self._folder = folder
-        self._settings: Mapping[str, str] | None = getattr(recognizer, "settings", None)
+        info = self._inner.info
+        self.name = info.name
+        self.label = info.label
+        self.concurrency = info.concurrency
+        if info.settings is not None:
+            self.settings = info.settings
         self._lock = threading.Lock()
         self._broken: list[str] = []
         self.hits = self.asked = 0
 
-    def __getattr__(self, name: str) -> Any:
-        if name in {"label", "concurrency", "settings"}:  # what the recogniser may have or not
-            return getattr(self._recognizer, name)
-        raise AttributeError(name)
-
-    @property
-    def name(self) -> str:
-        """The recogniser's."""
-        return self._recognizer.name
-
     @property
     def warnings(self) -> tuple[str, ...]:
         """The recogniser's, and what came from the cache."""
-        found = list(getattr(self._recognizer, "warnings", ()))
-        if self._settings is None:
+        found = list(self._inner.warnings())
+        if self._inner.info.settings is None:
             found.append(
                 f"--cache: у распознавателя {self.name} нет settings, и по чему узнать его тексты, "
                 "неизвестно: кэш не используется"
@@ -98,34 +97,34 @@ class CachedRecognizer:
         """The transcript of the folder, or a new one, which is then kept."""
         with self._lock:
             self.asked += 1
-        if self._settings is None:
-            return self._recognizer.transcribe(path)
+        recognizer, settings = self._inner.recognizer, self._inner.info.settings
+        if settings is None:
+            return recognizer.transcribe(path)
         file = Path(path)
         try:
             stamp, content = _Stamp.of(file), _digest(file)
         except OSError:  # the recogniser says best what is wrong with it
-            return self._recognizer.transcribe(path)
-        key = self._key(content)
+            return recognizer.transcribe(path)
+        key = self._key(content, settings)
         place = self._place(key)
         stored = self._read(place, key, str(path))
         if stored is not None:
             with self._lock:
                 self.hits += 1
             return stored
-        transcript = self._recognizer.transcribe(path)
+        transcript = recognizer.transcribe(path)
         with contextlib.suppress(OSError):  # gone meanwhile: heard, but not kept
             if _Stamp.of(file) == stamp:
                 self._write(place, key, transcript)
         return transcript
 
-    def _key(self, content: str) -> dict[str, str]:
-        assert self._settings is not None
-        settings = {k: str(v) for k, v in self._settings.items() if k not in _NO_MATTER}
+    def _key(self, content: str, settings: Mapping[str, str]) -> dict[str, str]:
+        matter = sorted(settings.keys() - _NO_MATTER)
         return {
             "cache": VERSION,
             "audio": content,
             "model": self.name,
-            **{f"setting:{name}": settings[name] for name in sorted(settings)},
+            **{f"setting:{name}": settings[name] for name in matter},
             **{package: version(package) for package in _PACKAGES},
         }
 

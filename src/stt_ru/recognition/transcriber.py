@@ -1,4 +1,4 @@
-"""From a recording to its transcript: the recogniser protocol, and onnx-asr behind it."""
+"""From a recording to its transcript with a model of onnx-asr."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import os
 import re
 import threading
 import time
-from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stt_ru.audio import SAMPLE_RATE, Waveform, open_audio, waveform_of
-from stt_ru.errors import ModelLoadError, TranscriptionError, UsageError
+from stt_ru.audio.tracks import channel_map, equal_channels
+from stt_ru.errors import ModelLoadError, UsageError
 from stt_ru.recognition.onnx_models import DEFAULT_MODEL as DEFAULT_MODEL
 from stt_ru.recognition.onnx_models import (
     EMBEDDED_MODEL,
@@ -29,6 +29,7 @@ from stt_ru.recognition.onnx_models import (
     vad_advice,
     word_starts,
 )
+from stt_ru.recognition.recognizer import Transcript
 from stt_ru.recognition.segmentation import (
     QuietSegmenter,
     Samples,
@@ -39,12 +40,12 @@ from stt_ru.recognition.segmentation import (
     VoiceDetector,
     WholeSegmenter,
 )
-from stt_ru.results import Segment, checked_seconds
+from stt_ru.results import Segment
 from stt_ru.scoring.counts import score_texts
 from stt_ru.text.normalize import normalize
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -54,114 +55,6 @@ _SHORTEST = SAMPLE_RATE // 10  # 1600 samples, 100 ms: the models' preprocessors
 _WHISPER_LONGEST_S = 30.0  # Whisper hears the first 30 s of what it is given and drops the rest
 _SAME_TRACKS_WER = 0.2  # tracks whose texts differ less are one conversation heard twice
 _SAME_TRACKS_WORDS = 2  # one word agrees by chance
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Transcript:
-    """What a recogniser heard in a recording.
-
-    Attributes:
-        segments: In order of start, then channel.
-        duration: Seconds of audio decoded; None when unknown.
-        channels: Channels of the file.
-        model: Name of the recogniser.
-        source: Path of the recording.
-        channel_map: For each channel of the file, the channel whose segments hold its text:
-            channels equal sample for sample share one.
-        seconds: Wall seconds of decoding and recognising, waiting for a turn not included; None
-            when they were not measured.
-        warnings: What was repaired or is suspicious, sentences in Russian.
-        from_cache: Whether it was recognised earlier and only read now.
-    """
-
-    segments: Sequence[Segment]
-    duration: float | None = None
-    channels: int = 1
-    model: str = ""
-    source: str = ""
-    channel_map: Sequence[int] = (0,)
-    seconds: float | None = None
-    warnings: Sequence[str] = ()
-    from_cache: bool = False
-
-    def __post_init__(self) -> None:
-        for name in ("duration", "seconds"):
-            value: object = getattr(self, name)
-            if value is not None:
-                object.__setattr__(self, name, checked_seconds(name, value))
-        for name, kind in (("segments", Segment), ("channel_map", int), ("warnings", str)):
-            values: object = getattr(self, name)
-            if isinstance(values, str) or not isinstance(values, Sequence):
-                raise UsageError(f"Transcript.{name}: нужен список, а не {values!r}")
-            if strange := [value for value in values if not isinstance(value, kind)]:
-                raise UsageError(
-                    f"Transcript.{name}: нужны значения {kind.__name__}, а не {strange[0]!r}"
-                )
-        if not self.channel_map:
-            raise UsageError("Transcript.channel_map: пуст, а каналов хотя бы один")
-
-    @classmethod
-    def from_text(cls, text: str, duration: float | None = None) -> Transcript:
-        """The transcript of a recogniser that knows only the text of the whole recording."""
-        end_s = 0.0 if duration is None else checked_seconds("duration", duration)
-        return cls(segments=(Segment(0.0, end_s, text),), duration=duration)
-
-    @property
-    def text(self) -> str:
-        """Text of all segments in order of start, then channel."""
-        return _joined(self.segments)
-
-    def text_of(self, channel: int | None) -> str:
-        """Text of one channel of the file, or of all of them.
-
-        Args:
-            channel: From 0; None for all. With one track any number means the whole text.
-
-        Raises:
-            TranscriptionError: If the recording has distinct tracks but no such channel.
-        """
-        return _joined(self.segments_of(channel))
-
-    def segments_of(self, channel: int | None) -> Sequence[Segment]:
-        """Segments of one channel of the file, or of all of them, as `text_of` joins them."""
-        if channel is None or len(set(self.channel_map)) == 1:
-            return self.segments
-        if channel >= len(self.channel_map):
-            raise TranscriptionError(
-                f"в записи каналов: {self.channels}, канала {channel} в ней нет (счёт с 0)"
-            )
-        track = self.channel_map[channel]
-        return [segment for segment in self.segments if segment.channel == track]
-
-
-class Recognizer(Protocol):
-    """Anything that can be evaluated: a model, a cloud service, a program of one's own.
-
-    A recogniser may also have: ``label`` (its name in the table), ``concurrency`` (how many
-    recordings it takes at once, from as many threads; 1 without it), ``settings`` (a mapping of
-    strings for the report's signature: all that can move its text), ``warnings`` (sentences shown
-    after the table), and the method of a `WaveformRecognizer`.
-    """
-
-    @property
-    def name(self) -> str:
-        """The name by which reports know it."""
-        ...
-
-    def transcribe(self, path: str | Path) -> Transcript:
-        """Recognise one recording; raise on failure, never answer with an empty text instead."""
-        ...
-
-
-@runtime_checkable
-class WaveformRecognizer(Recognizer, Protocol):
-    """A recogniser that also takes samples in memory; to others they are given as a WAV file."""
-
-    def transcribe_waveform(
-        self, samples: NDArray[np.float32], sampling_rate: int = SAMPLE_RATE
-    ) -> Transcript:
-        """Recognise samples of one channel in [-1, 1], shape (n,); raise on failure."""
-        ...
 
 
 class Transcriber:
@@ -301,10 +194,6 @@ class Transcriber:
             blocks = reader.blocks(max(1.0, _BLOCK_S / rows))
             tracks = self._recognize_tracks(blocks, rows, clock)
             warnings, duration_s = list(reader.warnings), reader.duration_s
-        channel_map = [0] * reader.channels
-        for track in tracks:
-            for channel in track.channels:
-                channel_map[channel] = track.channels[0]
         segments = sorted(
             (
                 replace(segment, channel=track.channels[0])
@@ -324,7 +213,11 @@ class Transcriber:
             channels=reader.channels,
             model=self.name,
             source=str(path),
-            channel_map=tuple(channel_map),
+            channel_map=(
+                channel_map(track.channels for track in tracks)
+                if self._split_channels
+                else (0,) * reader.channels
+            ),
             seconds=clock.seconds,
             warnings=tuple(warnings),
         )
@@ -463,15 +356,11 @@ class _Track:
 
     def split(self, block: Waveform) -> list[_Track]:
         """The tracks this one becomes with the next block; itself while all channels agree."""
-        groups: dict[bytes, list[int]] = {}
-        if len(self.channels) > 1:
-            for channel in self.channels:
-                groups.setdefault(block[channel].tobytes(), []).append(channel)
-        if len(groups) <= 1:
+        groups = equal_channels(block, self.channels)
+        if len(groups) == 1:
             return [self]
         return [
-            _Track(channels, self.segmenter.copy(), list(self.recognized))
-            for channels in groups.values()
+            _Track(channels, self.segmenter.copy(), list(self.recognized)) for channels in groups
         ]
 
 
@@ -527,10 +416,6 @@ def _label(model: str, folder: Path | None) -> str:
 
 def _long_enough(samples: Samples) -> Samples:
     return np.pad(samples, (0, max(0, _SHORTEST - len(samples))))
-
-
-def _joined(segments: Sequence[Segment]) -> str:
-    return " ".join(text for segment in segments if (text := segment.text.strip()))
 
 
 def _tracks_agree(tracks: Sequence[_Track]) -> bool:

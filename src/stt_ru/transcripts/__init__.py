@@ -1,8 +1,8 @@
 """Stored texts of any system, scored without recognising.
 
-detection ──► lines | kaldi | trn | columns ──► TextFile ┐
-──► timed (STM, CTM) ──────────────► TimedFile ┴► matching ──► ModelReport
-──► report.reading ─────────────────────────────► rescoring ──► ModelReport
+stored_file ──► lines (plain, Kaldi, trn) | tables (CSV, JSON Lines) | nist (STM, CTM) | a report
+pairing     ──► which text belongs to which row
+rescoring   ──► ModelReport
 """
 
 from stt_ru.transcripts.detection import FORMATS

@@ -26,6 +26,7 @@ _LONGEST_CELL: Final = 2**31 - 1  # characters; the csv module's own limit is 13
 _MOST_SKIPPED: Final = 5  # lines named one by one
 
 Side = Literal["reference", "hypothesis"]
+_OTHER: Final[dict[Side, Side]] = {"reference": "hypothesis", "hypothesis": "reference"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,27 +89,11 @@ class Table:
         Raises:
             UsageError: If there is no such column, or a value is no text.
         """
-        is_reference = side == "reference"
-        wanted = names.reference if is_reference else names.hypothesis
-        usual = REFERENCE_NAMES if is_reference or beside else (*HYPOTHESIS_NAMES, *REFERENCE_NAMES)
-        if beside and not is_reference:
-            usual = HYPOTHESIS_NAMES
-        column = self.column(wanted, usual)
-        if column is None:
-            option = "--ref-column" if is_reference else "--hyp-column"
-            what = "эталоном" if is_reference else "текстом модели"
-            raise UsageError(
-                f"{self.path}: не видно колонки с {what}: есть {listed(self.names)}; "
-                f"укажите её: {option} ИМЯ"
-            )
+        column = self._column_of(side, names, beside=beside)
         id_column = self.column(names.id, ID_NAMES)
         needed = [column]
         if beside:
-            other = self.column(
-                names.hypothesis if is_reference else names.reference,
-                HYPOTHESIS_NAMES if is_reference else REFERENCE_NAMES,
-            )
-            needed += [other] if other is not None else []
+            needed.append(self._column_of(_OTHER[side], names, beside=True))
         if names.id is not None and id_column is not None:
             needed.append(id_column)
         skipped: list[str] = []
@@ -124,7 +109,9 @@ class Table:
             found.append(
                 StoredText(
                     line=line,
-                    text=_text(row[column], self.path, line, column, may_be_null=not is_reference),
+                    text=_text(
+                        row[column], self.path, line, column, may_be_null=side == "hypothesis"
+                    ),
                     name=_name(row, id_column, line, self.path),
                     channel=_channel(row),
                     duration_s=_seconds(row.get("duration")),
@@ -135,18 +122,43 @@ class Table:
                     },
                 )
             )
-        if found and any(text.name is None for text in found):
-            unnamed = next(text for text in found if text.name is None)
-            if any(text.name is not None for text in found):
-                raise UsageError(
-                    f"{self.path}:{unnamed.line}: нет значения в колонке {quoted(id_column or '')}"
-                )
-        more = len(skipped) - _MOST_SKIPPED
-        notices = skipped[:_MOST_SKIPPED]
-        if more > 0:
-            rows = counted(more, "строка", "строки", "строк")
-            notices.append(f"{self.path}: пропущено так же: {rows}")
+        self._check_ids(found, id_column)
+        notices = _limited(skipped, self.path)
         return TextFile(path=self.path, side=side, texts=found, notices=notices)
+
+    def _column_of(self, side: Side, names: ColumnNames, *, beside: bool) -> str:
+        """Where the texts of a side stand; a column of references alone may hold hypotheses."""
+        if side == "reference":
+            column = self.column(names.reference, REFERENCE_NAMES)
+            option, what = "--ref-column", "эталоном"
+        else:
+            also = () if beside else REFERENCE_NAMES
+            column = self.column(names.hypothesis, (*HYPOTHESIS_NAMES, *also))
+            option, what = "--hyp-column", "текстом модели"
+        if column is None:
+            raise UsageError(
+                f"{self.path}: не видно колонки с {what}: есть {listed(self.names)}; "
+                f"укажите её: {option} ИМЯ"
+            )
+        return column
+
+    def _check_ids(self, texts: Sequence[StoredText], id_column: str | None) -> None:
+        """Refuse a table in which some rows have an id and some have none."""
+        unnamed = next((text for text in texts if text.name is None), None)
+        if unnamed is not None and any(text.name is not None for text in texts):
+            raise UsageError(
+                f"{self.path}:{unnamed.line}: нет значения в колонке {quoted(id_column or '')}"
+            )
+
+
+def _limited(skipped: Sequence[str], path: str) -> list[str]:
+    """What to say of skipped rows: the first ones, and how many more there are."""
+    more = len(skipped) - _MOST_SKIPPED
+    notices = list(skipped[:_MOST_SKIPPED])
+    if more > 0:
+        rows = counted(more, "строка", "строки", "строк")
+        notices.append(f"{path}: пропущено так же: {rows}")
+    return notices
 
 
 def _text(value: object, path: str, line: int, column: str, *, may_be_null: bool) -> str | None:

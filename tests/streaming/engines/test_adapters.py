@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from stt_ru import Transcriber
 from stt_ru.audio import load_audio
 from stt_ru.errors import AudioError, StreamingError, UsageError
-from stt_ru.recognition.transcriber import Transcript
+from stt_ru.recognition.recognizer import Transcript
 from stt_ru.streaming.engines.adapters import LONGEST_TAIL_S, OfflineToStreaming, StreamingToOffline
 from stt_ru.streaming.engines.model import DummyASR
 from stt_ru.streaming.queue.chunks import (

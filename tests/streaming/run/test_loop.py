@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -13,10 +14,12 @@ import pytest
 import soundfile
 from numpy.typing import NDArray
 
-from stt_ru.errors import ModelLoadError, UsageError
+from stt_ru.analysis.aligned_rows import AlignedReport
+from stt_ru.analysis.significance import Comparison, compare
+from stt_ru.errors import ModelLoadError, ReportError, UsageError
 from stt_ru.evaluation import Progress, ProgressListener
 from stt_ru.manifest import Sample
-from stt_ru.recognition.transcriber import Transcript
+from stt_ru.recognition.recognizer import Recognizer, Transcript
 from stt_ru.results import references_digest
 from stt_ru.streaming.engines.adapters import OfflineToStreaming
 from stt_ru.streaming.engines.model import DummyASR, StreamingASR
@@ -63,6 +66,12 @@ def run(
     source = StreamSource("model", "модель", load)
     truth = TrueWords(samples, no_aligner)
     return list(evaluate_streams([source], samples, truth, [options], **more))  # type: ignore[arg-type]
+
+
+def streamed(recognizer: Recognizer) -> LoadedStream:
+    """A recogniser of files that streams, with itself for the comparison."""
+    asr = OfflineToStreaming(recognizer, 0.5)
+    return LoadedStream(asr, asr.loaded)
 
 
 def answer_each(
@@ -234,6 +243,52 @@ def test_a_model_that_does_not_load_is_a_report(tmp_path: Path) -> None:
     assert "нет файлов" in stream_notes([report])[0].text
 
 
+@pytest.mark.parametrize("attribute", ["name", "settings", "is_multithreaded"])
+def test_an_attribute_that_raises_is_an_error_of_its_model(tmp_path: Path, attribute: str) -> None:
+    def fail(self: StreamingASR) -> None:
+        raise RuntimeError("нет связи")
+
+    def load() -> LoadedStream:
+        asr = DummyASR()
+        asr.__class__ = type("Broken", (DummyASR,), {attribute: property(fail)})
+        return LoadedStream(asr)
+
+    (report,) = run(load, [sample(tmp_path, "a.wav", 0.5)])
+    assert report.error == f"Broken.{attribute}: RuntimeError: нет связи"
+
+
+def test_settings_are_read_once_and_written_as_text(tmp_path: Path) -> None:
+    class Forgetful(DummyASR):
+        asked = 0
+
+        @property
+        def settings(self) -> dict[str, str]:  # type: ignore[override]  # as a user may do
+            self.asked += 1
+            if self.asked > 1:
+                raise RuntimeError
+            return {"beam": 5}  # type: ignore[dict-item]  # as users do
+
+    (report,) = run(lambda: LoadedStream(Forgetful()), [sample(tmp_path, "a.wav", 1.2, "1")])
+    assert errors(report) == [None]
+    assert report.signature is not None
+    assert report.signature.fields["beam"] == "5"
+
+
+def test_warnings_come_in_the_order_of_the_manifest(tmp_path: Path) -> None:
+    lengths_s = (1.2, 0.9, 0.6, 0.3)  # the last row finishes first
+    samples = [sample(tmp_path, f"{n}.wav", s, "1") for n, s in enumerate(lengths_s)]
+    kept: list[int] = []
+
+    def refuse(row: int, label: str, history: History, waveform: NDArray[np.float32]) -> None:
+        kept.append(row)
+        raise ReportError("диск полон")
+
+    options = StreamOptions(realtime=True, streams=4, timeout_s=PATIENCE_S)
+    (report,) = run(lambda: LoadedStream(DummyASR()), samples, options, on_result=refuse)
+    assert kept != sorted(kept)
+    assert list(report.warnings) == [f"{n}.wav: диск полон" for n in range(4)]
+
+
 def test_an_aligner_that_does_not_load_is_tried_once(tmp_path: Path) -> None:
     samples = [replace(sample(tmp_path, f"{n}.wav", 1.0), extra={}) for n in range(3)]
     asked = []
@@ -271,7 +326,9 @@ def test_many_recordings_at_once_in_real_time(tmp_path: Path) -> None:
     assert report.compute_per_audio is not None
 
 
-def test_the_offline_twin_is_compared_row_by_row(tmp_path: Path) -> None:
+def test_the_offline_twin_is_compared_row_by_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     samples = [sample(tmp_path, f"{n}.wav", 1.2) for n in range(6)]
 
     class Whole:
@@ -285,7 +342,14 @@ def test_the_offline_twin_is_compared_row_by_row(tmp_path: Path) -> None:
             return Transcript.from_text(text, len(audio) / 16_000)
 
     recognizer = Whole()
-    load = lambda: LoadedStream(OfflineToStreaming(recognizer, 0.5), recognizer)  # noqa: E731
+    load = partial(streamed, recognizer)
+    compared: list[None] = []
+
+    def counted(a: AlignedReport, b: AlignedReport) -> Comparison:
+        compared.append(None)
+        return compare(a, b)
+
+    monkeypatch.setattr("stt_ru.streaming.run.offline.compare", counted)
     (report,) = run(load, samples)
     data = json.loads("".join(stream_json([report], manifest="m", created_at=datetime.now(UTC))))
     row = data["models"][0]["results"][0]
@@ -298,6 +362,7 @@ def test_the_offline_twin_is_compared_row_by_row(tmp_path: Path) -> None:
     assert "ΔWER +50.0 п.п., 95 %-й интервал от +50.0 до +50.0" in " ".join(
         stream_remarks([report])
     )
+    assert len(compared) == 1  # its 10,000 resamples serve the table, the remarks and the JSON
 
 
 class Channels:
@@ -325,7 +390,7 @@ def test_distinct_channels_without_a_number_are_mixed_in_the_stream_and_offline(
         Sample("a.wav", "x", 2, words, tmp_path / "a.wav"),
     ]
     recognizer = Channels()
-    load = lambda: LoadedStream(OfflineToStreaming(recognizer, 0.5), recognizer)  # noqa: E731
+    load = partial(streamed, recognizer)
     (report,) = run(load, samples)
     mixed, own, absent = report.results
     assert (mixed.row.hypothesis, own.row.hypothesis) == ("1", "2")
@@ -354,7 +419,7 @@ def test_ctrl_c_in_the_offline_pass_keeps_what_was_streamed(tmp_path: Path) -> N
                 raise KeyboardInterrupt
 
     recognizer = Channels()
-    load = lambda: LoadedStream(OfflineToStreaming(recognizer, 0.5), recognizer)  # noqa: E731
+    load = partial(streamed, recognizer)
     source = StreamSource("model", "модель", load)
     truth = TrueWords(samples, no_aligner)
     reports = []

@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from stt_ru.errors import AudioError, ManifestError, UsageError
+from stt_ru.errors import ManifestError, UsageError
 from stt_ru.files.reading import LINE_END, read_text
 from stt_ru.manifest.recordings import Recordings
 from stt_ru.simultaneous.core.instance import SpeechSource, TextSource
@@ -151,19 +151,14 @@ class SpeechDataset:
 
 def _decode(item: SpeechItem, sample_rate: int | None) -> tuple[NDArray[np.float32], int]:
     from stt_ru.audio import load_audio, open_audio
+    from stt_ru.audio.tracks import samples_of_row
 
     if sample_rate is None:
         with open_audio(item.path) as reader:
             sample_rate = reader.native_sample_rate
     audio = load_audio(item.path, sample_rate=sample_rate, mono=item.channel is None)
-    waveform = audio.waveform
-    if len(waveform) == 1 or item.channel is None:
-        return waveform[0], sample_rate
-    if item.channel >= len(waveform):
-        raise AudioError(
-            f"в записи каналов: {len(waveform)}, канала {item.channel} в ней нет (счёт с 0)"
-        )
-    return waveform[item.channel].copy(), sample_rate
+    samples, _ = samples_of_row(audio.waveform, item.channel)
+    return samples, sample_rate
 
 
 def check_sources(

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from stt_ru.recognition.transcriber import Recognizer
+    from stt_ru.recognition.recognizer import Recognizer
     from stt_ru.simultaneous.agents import GenericAgent
     from stt_ru.simultaneous.core.client import RemoteSession
     from stt_ru.simultaneous.core.dataset import Dataset

@@ -14,7 +14,7 @@ from stt_ru.text.normalize import NORMALIZER, normalize
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from stt_ru.recognition.transcriber import Recognizer
+    from stt_ru.recognition.recognizer import Recognizer
     from stt_ru.scoring.counts import Score
     from stt_ru.simultaneous.core.record import InstanceRecord
 

@@ -21,7 +21,7 @@ from stt_ru.simultaneous.scorers.quality_scorers import QUALITY_SCORERS, ASRSacr
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from stt_ru.recognition.transcriber import Recognizer
+    from stt_ru.recognition.recognizer import Recognizer
     from stt_ru.simultaneous.core.record import InstanceRecord
     from stt_ru.simultaneous.core.segments import DataType
 

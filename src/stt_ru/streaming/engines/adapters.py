@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from stt_ru.audio import SAMPLE_RATE, load_audio
+from stt_ru.audio.tracks import channel_map, equal_channels
 from stt_ru.errors import UsageError
+from stt_ru.recognition.recognizer import LoadedRecognizer, Transcript
 from stt_ru.recognition.segmentation import quietest_cut
-from stt_ru.recognition.transcriber import Transcript
 from stt_ru.recognition.waveforms import Hear, hearing
 from stt_ru.results import Segment
 from stt_ru.streaming.engines.model import StreamingASR
@@ -23,12 +24,12 @@ from stt_ru.streaming.schedule.caller import receive_transcription
 from stt_ru.streaming.schedule.sender import make_sender
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from stt_ru.recognition.transcriber import Recognizer
+    from stt_ru.recognition.recognizer import Recognizer
     from stt_ru.streaming.queue.buffer import RecordingId
 
 _FRAME: Final = SAMPLE_RATE // 50  # 320 samples, 20 ms: loudness is judged in such steps
@@ -52,8 +53,11 @@ class OfflineToStreaming(StreamingASR):
         interval: Seconds of audio between two recognitions.
         clock: Gives the timestamps.
 
+    Attributes:
+        loaded: The recogniser, and what it said of itself.
+
     Raises:
-        UsageError: If the interval is not positive.
+        UsageError: If the interval is not positive, or what it is given is not a recogniser.
     """
 
     def __init__(
@@ -61,19 +65,20 @@ class OfflineToStreaming(StreamingASR):
     ) -> None:
         if not 0 < interval < float("inf"):
             raise UsageError(f"интервал {interval} с: нужно число больше 0")
-        self.name = recognizer.name
+        self.loaded = LoadedRecognizer.of(recognizer)
+        info = self.loaded.info
+        self.name = info.name
         super().__init__(SAMPLE_RATE, clock)
         self.recognizer = recognizer
         self.interval = interval
-        settings: Mapping[str, str] = getattr(recognizer, "settings", {})
         self.settings = {
-            **{str(name): str(value) for name, value in settings.items()},
+            **(info.settings or {}),
             "stream": f"offline(interval={interval:g}s,tail={LONGEST_TAIL_S:g}s,"
             f"pause={PAUSE_S:g}s)",
         }
 
     def _run(self) -> None:
-        with hearing(self.recognizer) as hear:
+        with hearing(self.loaded) as hear:
             self._run_with(hear)
 
     def _run_with(self, hear: Hear) -> None:
@@ -203,14 +208,10 @@ class StreamingToOffline:
             if not model.is_thread_started():
                 model.start_thread()
         audio = load_audio(path, sample_rate=model.sampling_rate, mono=not self._split_channels)
-        tracks: dict[bytes, int] = {}
-        channel_map = [
-            tracks.setdefault(samples.tobytes(), channel)
-            for channel, samples in enumerate(audio.waveform)
-        ]
+        tracks = equal_channels(audio.waveform, range(audio.channels))
         segments = [
             Segment(0.0, audio.duration_s, self._recognize(audio.waveform[channel]), channel)
-            for channel in tracks.values()
+            for channel, *_ in tracks
         ]
         return Transcript(
             segments=segments,
@@ -218,7 +219,7 @@ class StreamingToOffline:
             channels=audio.channels,
             model=self.name,
             source=str(path),
-            channel_map=channel_map,
+            channel_map=channel_map(tracks),
             warnings=audio.warnings,
         )
 

@@ -5,49 +5,43 @@ from __future__ import annotations
 import contextlib
 import logging
 import math
-import threading
-import time
 import uuid
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Final, Protocol
-
-import numpy as np
+from typing import TYPE_CHECKING, Protocol
 
 from stt_ru.audio import SAMPLE_RATE, load_audio
-from stt_ru.errors import AudioError, StreamingError, SttRuError, sentence_of
-from stt_ru.evaluation import Progress, SilentListener, checked_samples
+from stt_ru.audio.tracks import samples_of_row
+from stt_ru.errors import SttRuError, sentence_of
+from stt_ru.evaluation import checked_samples
+from stt_ru.recognition.progress import SilentListener, Tally
 from stt_ru.recognition.threads import call_in_background, map_in_background
 from stt_ru.results import FileResult, Signature, references_digest
 from stt_ru.scoring.counts import EDIT_SPLIT, EditCounts, score_texts
 from stt_ru.streaming.measures.lagging import lagging
 from stt_ru.streaming.measures.latency import stream_figures
-from stt_ru.streaming.queue.chunks import OutputChunk, Signal, check_heard
+from stt_ru.streaming.run.exchange import Exchanges
 from stt_ru.streaming.run.history import History
-from stt_ru.streaming.run.offline import mixed_down, recognize_offline
+from stt_ru.streaming.run.offline import compared_with, recognize_offline
 from stt_ru.streaming.run.results import StreamOptions, StreamReport, StreamResult
-from stt_ru.streaming.schedule.remap import remap_time
-from stt_ru.streaming.schedule.sender import StreamingSender, make_sender
+from stt_ru.streaming.run.running_model import RunningModel
 from stt_ru.text.normalize import NORMALIZER, normalize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
-    from stt_ru.evaluation import ProgressListener
     from stt_ru.manifest import Sample
+    from stt_ru.recognition.progress import ProgressListener
     from stt_ru.results import ModelReport
-    from stt_ru.streaming.engines.model import StreamingASR
     from stt_ru.streaming.measures.evaluation import StreamingEvaluationResults
     from stt_ru.streaming.queue.buffer import RecordingId
-    from stt_ru.streaming.run.sources import LoadedStream, StreamSource
+    from stt_ru.streaming.run.sources import LoadedStream, StreamInfo, StreamSource
     from stt_ru.streaming.timing.reference_words import TrueWords
 
 logger = logging.getLogger(__name__)
-
-_TICK_S: Final = 0.5  # how often a waiting loop wakes, to hear Ctrl+C and to look at the clock
-_STOPPING_S: Final = 5.0  # a model that does not stop by then is left behind
 
 
 class ResultListener(Protocol):
@@ -96,55 +90,76 @@ def evaluate_streams(
     Raises:
         UsageError: If the samples are none, as the path of a manifest.
     """
-    listener = progress or SilentListener()
     # A model of the user's own may change the current folder.
     samples = [replace(sample, path=sample.path.absolute()) for sample in checked_samples(samples)]
+    task = _Task(samples, truth, progress or SilentListener(), on_result)
     for source in sources:
-        listener.loading(source.label)
+        task.listener.loading(source.label)
         try:
             loaded = call_in_background(source.load)
         except Exception as error:
             logger.debug("model %s did not load", source.name, exc_info=True)
-            yield StreamReport(
-                model=source.name,
-                label=source.label,
-                options=levels[0],
-                rows=len(samples),
-                error=sentence_of(error),
-            )
+            yield task.not_measured(source, source.label, levels[0], sentence_of(error))
             continue
-        offline: ModelReport | None = None
-        for number, options in enumerate(levels):
-            label = source.label
-            if len(levels) > 1:
-                label = f"{label}, потоков: {options.streams}"
-            if options.realtime is False and loaded.asr.is_multithreaded:
-                yield StreamReport(
-                    model=source.name,
-                    label=label,
-                    options=options,
-                    rows=len(samples),
-                    error="модель заводит свои потоки, времена не пересчитать: нужен --realtime",
-                )
-                continue
-            run = _Run(source, loaded, samples, truth, options, label, listener, on_result)
-            report = run.report()
-            if with_offline and loaded.offline is not None and number == 0:
-                try:
+        yield from _in_all_ways(task, source, loaded, levels, with_offline=with_offline)
+        del loaded  # its memory is free before the next one loads
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What every model is measured on, and who is told."""
+
+    samples: Sequence[Sample]
+    truth: TrueWords
+    listener: ProgressListener
+    on_result: ResultListener | None
+
+    def not_measured(
+        self, source: StreamSource, label: str, options: StreamOptions, error: str
+    ) -> StreamReport:
+        return StreamReport(
+            model=source.name, label=label, options=options, rows=len(self.samples), error=error
+        )
+
+
+def _in_all_ways(
+    task: _Task,
+    source: StreamSource,
+    loaded: LoadedStream,
+    levels: Sequence[StreamOptions],
+    *,
+    with_offline: bool,
+) -> Iterator[StreamReport]:
+    """The reports of one model, each with the offline pass, which is made once."""
+    offline: ModelReport | None = None
+    for options in levels:
+        label = source.label
+        if len(levels) > 1:
+            label = f"{label}, потоков: {options.streams}"
+        if options.realtime is False and loaded.info.is_multithreaded:
+            refusal = "модель заводит свои потоки, времена не пересчитать: нужен --realtime"
+            yield task.not_measured(source, label, options, refusal)
+            continue
+        model = RunningModel(source, loaded, options.timeout_s)
+        report = _Run(task, source, model, options, label).report()
+        if with_offline and loaded.offline is not None:
+            try:
+                if offline is None:
+                    mixed = [row for row, result in enumerate(report.results) if result.is_mixed]
                     offline = recognize_offline(
                         loaded.offline,
-                        samples,
-                        [row for row, result in enumerate(report.results) if result.is_mixed],
+                        task.samples,
+                        mixed,
                         label=f"{source.label}, офлайн",
-                        progress=listener,
+                        progress=task.listener,
                     )
-                except KeyboardInterrupt:  # what has been streamed is complete: it is not lost
-                    stopped = "прервано до конца офлайн-распознавания, ΔWER нет"
-                    yield replace(report, warnings=(*report.warnings, stopped))
-                    raise
-            yield replace(report, offline=offline)
-            loaded = run.loaded
-        del loaded  # its memory is free before the next one loads
+                report = compared_with(offline, report)
+            except KeyboardInterrupt:  # what has been streamed is complete: it is not lost
+                stopped = "прервано до конца офлайн-распознавания, ΔWER нет"
+                yield replace(report, warnings=(*report.warnings, stopped))
+                raise
+        yield report
+        loaded = model.loaded
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,101 +175,85 @@ class _Run:
 
     def __init__(
         self,
+        task: _Task,
         source: StreamSource,
-        loaded: LoadedStream,
-        samples: Sequence[Sample],
-        truth: TrueWords,
+        model: RunningModel,
         options: StreamOptions,
         label: str,
-        listener: ProgressListener,
-        on_result: ResultListener | None,
     ) -> None:
-        self.loaded = loaded
-        self._source = source
-        self._samples = samples
-        self._truth = truth
-        is_parallel = options.streams > 1 or loaded.asr.is_multithreaded
         if options.realtime is None:
+            is_parallel = options.streams > 1 or model.loaded.info.is_multithreaded
             options = replace(options, realtime=is_parallel)
+        self._task = task
+        self._source = source
+        self._model = model
+        self._info = model.loaded.info
         self._options = options
         self._label = label
-        self._listener = listener
-        self._on_result = on_result
-        self._lock = threading.Lock()
-        self._stop = threading.Event()
-        self._senders: dict[RecordingId, StreamingSender] = {}
+        self._exchanges = Exchanges(model, options)
         self._rows_of: dict[RecordingId, int] = {}
-        self._started = time.perf_counter()
 
     def report(self) -> StreamReport:
-        results: list[StreamResult | None] = [None] * len(self._samples)
-        warnings: list[str] = []
-        audio_s, words, done = 0.0, EditCounts(), 0
-
-        def state(*, finished: bool = False) -> Progress:
-            return Progress(
-                model=self._label,
-                recordings_done=done,
-                recordings=len(self._samples),
-                audio_s=audio_s,
-                wall_s=time.perf_counter() - self._started,
-                words=words,
-                finished=finished,
-            )
-
-        self._listener.advanced(state())
+        samples = self._task.samples
+        tally = Tally(self._task.listener, self._label, recordings=len(samples))
+        tally.tell()
         if self._options.realtime:
             self._find_words()
         try:
-            rows, streams = range(len(self._samples)), self._options.streams
-            for outcome in map_in_background(self._outcome, rows, threads=streams, name="stream"):
-                if outcome is None:
-                    self._listener.advanced(state())
-                    continue
-                done += 1
-                results[outcome.row] = outcome.result
-                warnings += outcome.warnings
-                if self._on_result is not None and outcome.run is not None:
-                    try:
-                        self._on_result(outcome.row, self._label, *outcome.run)
-                    except SttRuError as error:
-                        warnings.append(f"{self._samples[outcome.row].audio}: {error}")
-                if outcome.result.row.score is not None:
-                    words += outcome.result.row.score.words
-                    audio_s += outcome.result.row.duration or 0.0
-                self._listener.advanced(state())
+            outcomes = self._outcomes(tally)
         finally:
-            self._stop.set()
-            for sender in list(self._senders.values()):
-                sender.stop()
-            stuck = self._stop_model()
-        wall_s = time.perf_counter() - self._started
-        self._listener.advanced(state(finished=True))
-        complete = [result for result in results if result is not None]
-        assert len(complete) == len(self._samples), "every row has an outcome"
-        complete = self._without_late_answers(complete)
-        asr = self.loaded.asr
+            self._exchanges.stop()
+            stuck = self._model.stop()
+        wall_s = tally.finish()
+        results = self._without_late_answers([outcome.result for outcome in outcomes])
+        said = [text for outcome in outcomes for text in outcome.warnings]
         return StreamReport(
             model=self._source.name,
             label=self._label,
             options=self._options,
-            rows=len(self._samples),
-            results=complete,
-            compute_s=self._compute_s(complete),
+            rows=len(samples),
+            results=results,
+            compute_s=self._compute_s(results),
             wall_s=wall_s,
-            warnings=(*self.loaded.warnings, *warnings, *stuck),
-            signature=_signature(asr, self._samples, self._options, self._truth),
+            warnings=(*self._model.loaded.warnings, *said, *stuck),
+            signature=_signature(self._info, samples, self._options, self._task.truth),
         )
 
     def _find_words(self) -> None:
         """Align all rows beforehand: done meanwhile, it would take the time of what is measured."""
-        for row, sample in enumerate(self._samples):
+        for row, sample in enumerate(self._task.samples):
             # What is wrong with a row is said when its turn comes.
             with contextlib.suppress(Exception):
-                self._truth.of(row, sample, _track(sample).waveform)
+                self._task.truth.of(row, sample, _track(sample).waveform)
+
+    def _outcomes(self, tally: Tally) -> list[_Outcome]:
+        """What came of each row, in manifest order; told and kept as soon as it is there."""
+        rows = range(len(self._task.samples))
+        found: dict[int, _Outcome] = {}
+        threads = self._options.streams
+        for outcome in map_in_background(self._outcome, rows, threads=threads, name="stream"):
+            if outcome is not None:  # not merely time has passed
+                found[outcome.row] = self._kept(outcome)
+                recognized = outcome.result.row
+                if recognized.score is None:
+                    tally.add(EditCounts(), 0.0)
+                else:
+                    tally.add(recognized.score.words, recognized.duration or 0.0)
+            tally.tell()
+        return [found[row] for row in rows]
+
+    def _kept(self, outcome: _Outcome) -> _Outcome:
+        """The outcome without its audio, which whoever wants it has got."""
+        failed: tuple[str, ...] = ()
+        if self._task.on_result is not None and outcome.run is not None:
+            try:
+                self._task.on_result(outcome.row, self._label, *outcome.run)
+            except SttRuError as error:
+                failed = (f"{self._task.samples[outcome.row].audio}: {error}",)
+        return replace(outcome, warnings=(*outcome.warnings, *failed), run=None)
 
     def _outcome(self, row: int) -> _Outcome:
-        sample = self._samples[row]
+        sample = self._task.samples[row]
         duration_s: float | None = None
         try:
             track = _track(sample)
@@ -274,110 +273,33 @@ class _Run:
             )
             return _Outcome(row, StreamResult(row=failed))
         said = tuple(f"{sample.audio}: {text}" for text in track.warnings)
-        return _Outcome(row, result, said, (history, waveform) if self._on_result else None)
+        is_wanted = self._task.on_result is not None
+        return _Outcome(row, result, said, (history, waveform) if is_wanted else None)
 
     def _history(self, row: int, sample: Sample, waveform: NDArray[np.float32]) -> History:
-        truth = self._truth.of(row, sample, waveform)
-        asr = self._running()
-        options = self._options
+        truth = self._task.truth.of(row, sample, waveform)
         id = f"{row}-{uuid.uuid4().hex[:8]}"
-        cutoffs, sender = make_sender(waveform, asr, options.interval_s, options.speed, id)
-        self._senders[id] = sender
         self._rows_of[id] = row
-        sender.start_sending(without_delays=not options.realtime)
-        try:
-            outputs = self._receive(asr, sender)
-        finally:
-            sender.stop()
-            del self._senders[id]  # and with it the audio
-        inputs = sender.history_so_far()
-        check_heard(inputs)
-        worked_s = outputs[-1].put_timestamp - inputs[0].get_timestamp
-        compute_s = max(0.0, worked_s - asr.input_buffer.waited_s(id))
-        if not options.realtime:
-            inputs, outputs = remap_time(cutoffs, inputs, outputs)
+        exchange = self._exchanges.send(waveform, id)
         return History(
             audio=sample.audio,
             channel=sample.channel,
             model=self._source.name,
             reference=sample.text,
-            cutoffs=cutoffs,
-            input_chunks=inputs,
-            output_chunks=outputs,
+            cutoffs=exchange.cutoffs,
+            input_chunks=exchange.inputs,
+            output_chunks=exchange.outputs,
             timed_transcription=truth,
-            compute_s=compute_s if options.streams == 1 else None,
-            is_remapped=not options.realtime,
-            settings={**asr.settings, **_how(options)},
+            compute_s=exchange.compute_s,
+            is_remapped=not self._options.realtime,
+            settings={**self._info.settings, **_how(self._options)},
         )
-
-    def _receive(self, asr: StreamingASR, sender: StreamingSender) -> list[OutputChunk]:
-        """All answers for a recording.
-
-        Raises:
-            StreamingError: If the model, the sender or the recording has failed, or nothing has
-                happened for too long.
-        """
-        outputs: list[OutputChunk] = []
-        patience_s = self._options.timeout_s
-        buffer, clock = asr.output_buffer, asr.clock
-        heard_at = clock.now()
-        taken = 0
-        while not outputs or outputs[-1].data is not Signal.FINISH:
-            try:
-                chunk, _ = buffer.get(sender.id, timeout=min(_TICK_S, patience_s))
-            except TimeoutError:
-                sent = sender.history_so_far()
-                while taken < len(sent) and not math.isnan(sent[taken].get_timestamp):
-                    heard_at = max(heard_at, sent[taken].get_timestamp)
-                    taken += 1
-                if self._stop.is_set():
-                    raise StreamingError("прервано") from None
-                if clock.now() - heard_at <= patience_s:
-                    continue
-                error = StreamingError(
-                    f"модель молчит: {patience_s:g} с не берёт звук этой записи и не отвечает"
-                )
-                asr.fail(sender.id, error)
-                self._replace_if_stuck(asr)
-                raise error from None
-            outputs.append(chunk)
-            heard_at = clock.now()
-        if (late := buffer.error_of(sender.id)) is not None:
-            raise StreamingError(sentence_of(late)) from late
-        return outputs
-
-    def _running(self) -> StreamingASR:
-        with self._lock:
-            asr = self.loaded.asr
-            if not asr.is_thread_started():
-                asr.start_thread()
-            return asr
-
-    def _replace_if_stuck(self, asr: StreamingASR) -> None:
-        """Load the model again when its thread neither works for anybody nor stops."""
-        with self._lock:
-            taken_at = asr.input_buffer.taken_at
-            is_idle = math.isnan(taken_at) or asr.clock.now() - taken_at > self._options.timeout_s
-            if asr is not self.loaded.asr or not is_idle:
-                return
-            try:
-                asr.stop_thread(min(_STOPPING_S, self._options.timeout_s))
-            except TimeoutError:
-                logger.debug("%s is stuck and left behind", self._source.name)
-                self.loaded = self._source.load()
-
-    def _stop_model(self) -> tuple[str, ...]:
-        try:
-            self.loaded.asr.stop_thread(_STOPPING_S)
-        except TimeoutError as error:
-            return (str(error),)
-        return ()
 
     def _without_late_answers(self, results: list[StreamResult]) -> list[StreamResult]:
         """The results; rows for which the model said more after their end have failed."""
         results = list(results)
         for id, row in self._rows_of.items():
-            late = self.loaded.asr.output_buffer.own_error_of(id)
+            late = self._model.loaded.asr.output_buffer.own_error_of(id)
             if late is None or results[row].row.error is not None:
                 continue
             results[row] = StreamResult(
@@ -394,15 +316,16 @@ class _Run:
     def _compute_s(self, results: Sequence[StreamResult]) -> float | None:
         known = [result.compute_s for result in results if result.compute_s is not None]
         if known:
-            return sum(known)
+            return math.fsum(known)
         spans = [result.worked for result in results if result.worked is not None]
         if not spans:
             return None
         # Several recordings shared the model: the time it was there less the time it waited.
         begun = min(begun for begun, _ in spans)
         ended = max(ended for _, ended in spans)
-        waited = sum(self.loaded.asr.input_buffer.waited_s(id) for id in self._rows_of)
-        return max(0.0, ended - begun - waited)
+        audio = self._model.loaded.asr.input_buffer
+        waited_s = math.fsum(audio.waited_s(id) for id in self._rows_of)
+        return max(0.0, ended - begun - waited_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -427,17 +350,11 @@ def _track(sample: Sample) -> _Track:
         AudioError: If it cannot be read, or has no such channel.
     """
     audio = load_audio(sample.path, sample_rate=SAMPLE_RATE)
-    tracks = audio.waveform
-    if all(np.array_equal(tracks[0], track) for track in tracks[1:]):
-        return _Track(tracks[0], False, audio.warnings)
-    if sample.channel is None:
-        said = "каналы разные, а channel не указан: модели отправлена их смесь"
-        return _Track(mixed_down(tracks), True, (*audio.warnings, said))
-    if sample.channel >= len(tracks):
-        raise AudioError(
-            f"в записи каналов: {len(tracks)}, канала {sample.channel} в ней нет (счёт с 0)"
-        )
-    return _Track(np.ascontiguousarray(tracks[sample.channel]), False, audio.warnings)
+    samples, is_mixed = samples_of_row(audio.waveform, sample.channel)
+    warnings = audio.warnings
+    if is_mixed:
+        warnings += ("каналы разные, а channel не указан: модели отправлена их смесь",)
+    return _Track(samples, is_mixed, warnings)
 
 
 def _result(sample: Sample, history: History, duration_s: float, *, is_mixed: bool) -> StreamResult:
@@ -476,13 +393,13 @@ def _how(options: StreamOptions) -> Mapping[str, str]:
 
 
 def _signature(
-    asr: StreamingASR, samples: Sequence[Sample], options: StreamOptions, truth: TrueWords
+    info: StreamInfo, samples: Sequence[Sample], options: StreamOptions, truth: TrueWords
 ) -> Signature:
     kinds = sorted(set(truth.sources.values())) or ["none"]
     return Signature(
         {
-            "model": asr.name,
-            **{str(name): str(value) for name, value in asr.settings.items()},
+            "model": info.name,
+            **info.settings,
             **_how(options),
             "timings": "+".join(kinds),
             **({"aligner": truth.aligner} if {"alignment", "segments"} & set(kinds) else {}),

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from stt_ru.analysis.aligned_rows import AlignedReport
+from stt_ru.analysis.significance import compare
 from stt_ru.audio import SAMPLE_RATE, load_audio
-from stt_ru.evaluation import evaluate
+from stt_ru.audio.tracks import mixed_down
+from stt_ru.evaluation import evaluate_loaded
+from stt_ru.recognition.recognizer import LoadedRecognizer, RecognizerInfo
 from stt_ru.recognition.waveforms import hearing
 from stt_ru.results import Signature, references_digest
 
@@ -16,16 +19,15 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
-    from stt_ru.evaluation import ProgressListener
     from stt_ru.manifest import Sample
-    from stt_ru.recognition.transcriber import Recognizer, Transcript
+    from stt_ru.recognition.progress import ProgressListener
+    from stt_ru.recognition.recognizer import Transcript
     from stt_ru.results import FileResult, ModelReport
+    from stt_ru.streaming.run.results import StreamReport
 
 
 def recognize_offline(
-    recognizer: Recognizer,
+    recognizer: LoadedRecognizer,
     samples: Sequence[Sample],
     mixed: Collection[int],
     *,
@@ -43,14 +45,16 @@ def recognize_offline(
     """
     parts = (
         (recognizer, [row for row in range(len(samples)) if row not in mixed]),
-        (_MixedDown(recognizer), sorted(mixed)),
+        (_mixing_down(recognizer), sorted(mixed)),
     )
     results: dict[int, FileResult] = {}
     reports = []
     for model, rows in parts:
         if not rows:
             continue
-        report = evaluate(model, [samples[row] for row in rows], label=label, progress=progress)
+        report = evaluate_loaded(
+            model, [samples[row] for row in rows], label=label, progress=progress
+        )
         results.update(zip(rows, report.results, strict=True))
         reports.append(report)
     if len(reports) == 1:
@@ -59,11 +63,22 @@ def recognize_offline(
         reports[0],
         rows=len(samples),
         results=[results[row] for row in range(len(samples))],
-        audio_s=sum(report.audio_s for report in reports),
-        wall_s=sum(report.wall_s for report in reports),
+        audio_s=math.fsum(report.audio_s for report in reports),
+        wall_s=math.fsum(report.wall_s for report in reports),
         warnings=[warning for report in reports for warning in report.warnings],
         signature=_joined([report.signature for report in reports], samples),
     )
+
+
+def compared_with(offline: ModelReport, report: StreamReport) -> StreamReport:
+    """The report with the same model's whole recordings beside it, and what streaming costs.
+
+    The bootstrap of the comparison takes seconds for thousands of rows: it is made here, once.
+    """
+    cost = None
+    if report.error is None:
+        cost = compare(AlignedReport(offline), AlignedReport(report.as_model_report()))
+    return replace(report, offline=offline, cost=cost)
 
 
 def _joined(signatures: Sequence[Signature | None], samples: Sequence[Sample]) -> Signature:
@@ -77,21 +92,21 @@ def _joined(signatures: Sequence[Signature | None], samples: Sequence[Sample]) -
     )
 
 
-def mixed_down(tracks: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The mean of the channels, shape (n,)."""
-    mean: NDArray[np.float32] = tracks.mean(axis=0, dtype=np.float32)
-    return mean
+def _mixing_down(loaded: LoadedRecognizer) -> LoadedRecognizer:
+    """The recogniser, hearing what the stream had of a recording with distinct channels: a mix."""
+    info = loaded.info
+    settings = {**(info.settings or {}), "channel": "mix"}
+    return LoadedRecognizer(
+        _MixedDown(loaded), RecognizerInfo(name=info.name, label=info.label, settings=settings)
+    )
 
 
 class _MixedDown:
-    """A recogniser that hears the channels of a recording as the stream had them: mixed."""
-
-    def __init__(self, recognizer: Recognizer) -> None:
-        self._recognizer = recognizer
-        self.name = recognizer.name
-        self.settings = {**getattr(recognizer, "settings", {}), "channel": "mix"}
+    def __init__(self, loaded: LoadedRecognizer) -> None:
+        self._loaded = loaded
+        self.name = loaded.info.name
 
     def transcribe(self, path: str | Path) -> Transcript:
         audio = load_audio(path, sample_rate=SAMPLE_RATE)
-        with hearing(self._recognizer) as hear:
+        with hearing(self._loaded) as hear:
             return hear(mixed_down(audio.waveform))

@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
-from stt_ru.analysis.aligned_rows import AlignedReport
-from stt_ru.analysis.significance import Comparison, compare
 from stt_ru.errors import UsageError
 from stt_ru.results import FileResult, ModelReport, Signature
 from stt_ru.scoring.counts import Score, total_score
@@ -16,6 +14,8 @@ from stt_ru.streaming.measures.latency import Spread, StreamFigures, spread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from stt_ru.analysis.significance import Comparison
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +87,7 @@ class StreamReport:
         rows: Manifest rows asked for.
         results: One a row in manifest order; empty when the model did not load.
         offline: The same model on the same rows offline; None where that was not measured.
+        cost: The final texts against ``offline``, row by row; None without it.
         compute_s: Wall seconds the model worked on all recognised rows; None without any.
         wall_s: Wall seconds of the loop.
         error: Why the model did not load; None when it did.
@@ -100,6 +101,7 @@ class StreamReport:
     rows: int
     results: Sequence[StreamResult] = ()
     offline: ModelReport | None = None
+    cost: Comparison | None = None
     compute_s: float | None = None
     wall_s: float = 0.0
     error: str | None = None
@@ -121,7 +123,7 @@ class StreamReport:
     @property
     def audio_s(self) -> float:
         """Seconds of audio of the recognised rows."""
-        return sum(figures.audio_s for figures in self._figures())
+        return math.fsum(figures.audio_s for figures in self._figures())
 
     @property
     def first_word(self) -> Spread:
@@ -189,13 +191,6 @@ class StreamReport:
     def lags_count(self) -> int:
         """How many rows have lags."""
         return sum(result.lags is not None for result in self.results)
-
-    @property
-    def cost(self) -> Comparison | None:
-        """The final texts against the same model offline, row by row; None without that."""
-        if self.offline is None or self.error is not None:
-            return None
-        return compare(AlignedReport(self.offline), AlignedReport(self.as_model_report()))
 
     def as_model_report(self) -> ModelReport:
         """The final texts as a report of `stt-ru evaluate`."""

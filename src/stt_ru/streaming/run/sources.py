@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from stt_ru.errors import ModelLoadError, SttRuError, UsageError, sentence_of
+from stt_ru.recognition.recognizer import asking, checked_name, checked_settings, is_recognizer
 from stt_ru.streaming.engines.adapters import OfflineToStreaming, StreamingToOffline
 from stt_ru.streaming.engines.model import DummyASR, StreamingASR
 from stt_ru.streaming.engines.tiny_ru import NAME as TINY
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from stt_ru.recognition.transcriber import Recognizer
+    from stt_ru.recognition.recognizer import LoadedRecognizer
 
 DUMMY: Final = DummyASR.name
 
@@ -28,6 +29,37 @@ STREAMING_MODELS: Final = (*STREAMING_ENGINES, DUMMY)
 """Names of all that stream by themselves."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamInfo:
+    """What a streaming model says of itself, read once: `stream_info` makes it.
+
+    Attributes:
+        name: The name by which reports know it.
+        settings: Fields for a report's signature: all that can move its text.
+        is_multithreaded: Whether it starts threads of its own, so that its times cannot be
+            remapped.
+    """
+
+    name: str
+    settings: Mapping[str, str]
+    is_multithreaded: bool
+
+
+def stream_info(asr: StreamingASR) -> StreamInfo:
+    """Ask a streaming model everything it says of itself.
+
+    Raises:
+        UsageError: If an attribute is wrong or raises.
+    """
+    with asking(asr, "is_multithreaded"):
+        is_multithreaded = bool(asr.is_multithreaded)
+    return StreamInfo(
+        name=checked_name(asr),
+        settings=checked_settings(asr) or {},
+        is_multithreaded=is_multithreaded,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class LoadedStream:
     """A model in memory.
@@ -36,11 +68,19 @@ class LoadedStream:
         asr: The streaming model, not running.
         offline: The same model as a recogniser of files; None where there is none.
         warnings: Sentences in Russian about the loading.
+        info: What the streaming model said of itself when it was loaded.
+
+    Raises:
+        UsageError: If it says what makes no sense.
     """
 
     asr: StreamingASR
-    offline: Recognizer | None = None
+    offline: LoadedRecognizer | None = None
     warnings: tuple[str, ...] = ()
+    info: StreamInfo = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "info", stream_info(self.asr))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +170,11 @@ def _transcriber(
     from stt_ru.recognition.transcriber import Transcriber
 
     recognizer = Transcriber(name, model_dir=folder, **settings)
-    return LoadedStream(OfflineToStreaming(recognizer, step_s), recognizer, recognizer.warnings)
+    asr = OfflineToStreaming(recognizer, step_s)
+    return LoadedStream(asr, asr.loaded, asr.loaded.info.warnings)
 
 
 def _made(name: str, factory: Callable[[], Any], step_s: float) -> LoadedStream:
-    from stt_ru.evaluation import check_recognizer
-
     try:
         made = factory()
     except SttRuError:
@@ -144,9 +183,9 @@ def _made(name: str, factory: Callable[[], Any], step_s: float) -> LoadedStream:
         raise ModelLoadError(sentence_of(error)) from error
     if isinstance(made, StreamingASR):
         return LoadedStream(made)
-    if callable(getattr(made, "transcribe", None)):
-        check_recognizer(made)
-        return LoadedStream(OfflineToStreaming(made, step_s), made)
+    if is_recognizer(made):
+        asr = OfflineToStreaming(made, step_s)
+        return LoadedStream(asr, asr.loaded)
     raise UsageError(
         f"-m {name}: функция вернула {type(made).__name__}, а нужен StreamingASR или распознаватель"
     )
