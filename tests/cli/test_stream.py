@@ -1,6 +1,5 @@
 """``stt-ru stream`` as a person types it, in this process."""
 
-import inspect
 import json
 import os
 import subprocess
@@ -10,16 +9,11 @@ from pathlib import Path
 import pytest
 import soundfile
 
-from stt_ru.cli import stream as command
 from stt_ru.cli.entry import run
 from stt_ru.cli.interrupts import Interruption
-from stt_ru.recognition import user_modules as models
-from stt_ru.recognition.onnx_models import EMBEDDED_MODEL, weights_digest
-from stt_ru.streaming.engines.adapters import OfflineToStreaming
-from stt_ru.streaming.engines.tiny_ru import NAME
+from stt_ru.recognition.onnx_models import weights_digest
 from stt_ru.streaming.engines.tiny_ru_stream import FILES, MODEL_DIR
 from stt_ru.streaming.run.history import load_history
-from stt_ru.streaming.run.results import StreamOptions
 from tests.streaming.fakes import tone
 
 
@@ -382,18 +376,6 @@ def test_an_engine_without_its_folder_is_exit_code_2(
 ) -> None:
     assert stt_ru(monkeypatch, command_name, manifest, "-m", "sherpa-stream") == 2
     assert "-m sherpa-stream=КАТАЛОГ" in capsys.readouterr().err
-
-
-def test_the_embedded_models_are_those_of_the_library() -> None:
-    assert models.EMBEDDED == (EMBEDDED_MODEL, NAME)
-
-
-def test_defaults_are_those_of_the_library() -> None:
-    options = StreamOptions()
-    assert (options.interval_s, options.timeout_s) == (command.INTERVAL_S, command.TIMEOUT_S)
-    step = inspect.signature(OfflineToStreaming).parameters["interval"].default
-    assert step == command.STEP_S
-    assert command.DEFAULT_MODEL == EMBEDDED_MODEL
 
 
 def test_help_loads_nothing_heavy() -> None:

@@ -14,7 +14,7 @@ from stt_ru.evaluation import evaluate
 from stt_ru.manifest import Sample
 from stt_ru.report.json_write import json_report
 from stt_ru.report.table import format_table
-from stt_ru.transcripts import FORMATS, ColumnNames, score_files
+from stt_ru.transcripts import ColumnNames, score_files
 from stt_ru.transcripts.detection import detect
 from stt_ru.transcripts.rescoring import Scored
 from tests.conftest import FakeRecognizer
@@ -435,9 +435,3 @@ def test_the_format_can_be_forced(place: Path) -> None:
     assert counts(score_files(["refs.txt", "hyps.txt"], file_format="kaldi")) == [(1, 1)]
     with pytest.raises(UsageError, match="есть lines, kaldi"):
         score_files(["refs.txt"], file_format="docx")
-
-
-def test_the_command_knows_every_format() -> None:
-    from stt_ru.cli import score as command
-
-    assert command.FORMATS == FORMATS

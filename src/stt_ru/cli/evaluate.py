@@ -12,16 +12,7 @@ import typer
 
 from stt_ru.cli.interrupts import finishing
 from stt_ru.cli.options import (
-    DEFAULT_MODEL,
-    DEVICE,
-    LANGUAGE,
-    MAX_SPEECH_S,
-    MIN_SILENCE_MS,
-    MIN_SPEECH_MS,
     MODEL,
-    QUANTIZATION,
-    SPEECH_PAD_MS,
-    THRESHOLD,
     WORK,
     AllowEmpty,
     Device,
@@ -62,6 +53,18 @@ from stt_ru.cli.run_models import (
     without_effect,
 )
 from stt_ru.cli.russian import whole_number
+from stt_ru.defaults import (
+    BATCH_SIZE,
+    DEFAULT_MODEL,
+    DEVICE,
+    LANGUAGE,
+    MAX_SPEECH_S,
+    MIN_SILENCE_MS,
+    MIN_SPEECH_MS,
+    QUANTIZATION,
+    SPEECH_PAD_MS,
+    VAD_THRESHOLD,
+)
 from stt_ru.errors import UsageError
 from stt_ru.recognition.threads import call_in_background
 
@@ -117,13 +120,14 @@ def evaluate(
             metavar="N",
             panel=WORK,
             parser=whole_number(1),
-            help="Отрезков в одном вызове модели (по умолчанию 1: текст не зависит от соседей).",
+            help=f"Отрезков в одном вызове модели (по умолчанию {BATCH_SIZE}: текст не зависит от "
+            "соседей).",
         ),
-    ] = 1,
+    ] = BATCH_SIZE,
     mono: Mono = False,
     no_vad: NoVad = False,
     vad_dir: VadFolder = None,
-    vad_threshold: VadThreshold = THRESHOLD,
+    vad_threshold: VadThreshold = VAD_THRESHOLD,
     min_speech_ms: MinSpeechMs = MIN_SPEECH_MS,
     max_speech_s: MaxSpeechS = MAX_SPEECH_S,
     min_silence_ms: MinSilenceMs = MIN_SILENCE_MS,
@@ -202,10 +206,10 @@ def evaluate(
         "--language": language != LANGUAGE,
         "--device": device != DEVICE,
         "--workers": threads is not None,
-        "--batch-size": batch_size != 1,
+        "--batch-size": batch_size != BATCH_SIZE,
         "--no-vad": no_vad,
         "--vad-dir": vad_dir is not None,
-        "--vad-threshold": vad_threshold != THRESHOLD,
+        "--vad-threshold": vad_threshold != VAD_THRESHOLD,
         "--min-speech-ms": min_speech_ms != MIN_SPEECH_MS,
         "--max-speech-s": max_speech_s != MAX_SPEECH_S,
         "--min-silence-ms": min_silence_ms != MIN_SILENCE_MS,

@@ -12,6 +12,18 @@ from typing import Annotated, Any, Final
 import typer
 
 from stt_ru.cli.russian import number, one_of
+from stt_ru.defaults import (
+    DEVICE,
+    DEVICES,
+    LANGUAGE,
+    MAX_SPEECH_S,
+    MIN_SILENCE_MS,
+    MIN_SPEECH_MS,
+    QUANTIZATION,
+    SPEECH_PAD_MS,
+    TOKENIZER,
+    VAD_THRESHOLD,
+)
 
 MODEL: Final = "Модель"
 AUDIO: Final = "Звук и поиск речи"
@@ -21,20 +33,6 @@ WORK: Final = "Ход работы"
 DATA: Final = "Данные"
 METRICS: Final = "Показатели"
 """Headings of the help, under which options stand."""
-
-# Written here as well as in the library, whose modules are heavy; tests keep them equal.
-DEFAULT_MODEL: Final = "gigaam-v3-e2e-rnnt"
-QUANTIZATION: Final = "int8"
-LANGUAGE: Final = "ru"
-DEVICE: Final = "auto"
-THRESHOLD: Final = 0.5
-MIN_SPEECH_MS: Final = 250.0
-MAX_SPEECH_S: Final = 20.0
-MIN_SILENCE_MS: Final = 100.0
-SPEECH_PAD_MS: Final = 30.0
-QUALITY: Final = ("BLEU",)
-LATENCY: Final = ("AL", "AP", "DAL")
-TOKENIZER: Final = "13a"
 
 
 def option(*names: str, help: str, panel: str, metavar: str | None = None, **more: Any) -> Any:
@@ -104,8 +102,8 @@ Device = Annotated[
         "--device",
         metavar="УСТРОЙСТВО",
         panel=MODEL,
-        parser=one_of("auto", "cpu", "cuda", "coreml", "directml"),
-        help="auto (по умолчанию), cpu, cuda, coreml, directml.",
+        parser=one_of(*DEVICES),
+        help=", ".join(DEVICES).replace(DEVICE, f"{DEVICE} (по умолчанию)") + ".",
     ),
 ]
 Offline = Annotated[bool, option("--offline", panel=MODEL, help="Не обращаться к сети.")]
@@ -128,7 +126,7 @@ VadThreshold = Annotated[
         metavar="P",
         panel=AUDIO,
         parser=number(0, 1, exclusive=True),
-        help=f"Вероятность, с которой начинается речь (по умолчанию {THRESHOLD:g}).",
+        help=f"Вероятность, с которой начинается речь (по умолчанию {VAD_THRESHOLD:g}).",
     ),
 ]
 MinSpeechMs = Annotated[

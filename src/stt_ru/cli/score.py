@@ -24,11 +24,9 @@ from stt_ru.cli.output import (
     recordings_folder,
 )
 from stt_ru.cli.russian import one_of
+from stt_ru.defaults import TRANSCRIPT_FORMATS
 
 _TEXTS = "Тексты"
-
-# Written here as well as in the library, which is not light; a test keeps them equal.
-FORMATS = ("lines", "kaldi", "trn", "stm", "ctm", "csv", "jsonl", "report")
 
 
 def score(
@@ -76,8 +74,9 @@ def score(
             "--format",
             metavar="ВИД",
             panel=_TEXTS,
-            parser=one_of(*FORMATS),
-            help=f"Как читать файлы: {', '.join(FORMATS)} (по умолчанию по имени и содержимому).",
+            parser=one_of(*TRANSCRIPT_FORMATS),
+            help=f"Как читать файлы: {', '.join(TRANSCRIPT_FORMATS)} (по умолчанию по имени и "
+            "содержимому).",
         ),
     ] = None,
     output: Output = None,

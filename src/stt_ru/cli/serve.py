@@ -7,10 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, cast
 
 from stt_ru.cli.options import (
-    LATENCY,
     METRICS,
-    QUALITY,
-    TOKENIZER,
     LatencyUnitName,
     NoReferenceLength,
     SourceFile,
@@ -24,17 +21,20 @@ from stt_ru.cli.options import (
 from stt_ru.cli.parsing import split_names
 from stt_ru.cli.russian import number, whole_number
 from stt_ru.cli.stdio import print_message
+from stt_ru.defaults import (
+    IDLE_S,
+    LATENCY_METRICS,
+    MAX_SESSIONS,
+    QUALITY_METRICS,
+    SERVER_PORT,
+    TOKENIZER,
+)
 
 if TYPE_CHECKING:
     from stt_ru.simultaneous.core.record import LatencyUnit
     from stt_ru.simultaneous.core.segments import DataType
 
 HOST: Final = "127.0.0.1"
-
-# Written here as well as in the library, whose modules are heavy; a test keeps them equal.
-PORT: Final = 12321
-MAX_SESSIONS: Final = 1000
-IDLE_MINUTES: Final = 60.0
 
 _SERVER = "Сервер"
 
@@ -57,9 +57,9 @@ def serve(
             metavar="ПОРТ",
             panel=_SERVER,
             parser=whole_number(0, 65535),
-            help=f"Порт, 0 – любой свободный (по умолчанию {PORT}).",
+            help=f"Порт, 0 – любой свободный (по умолчанию {SERVER_PORT}).",
         ),
-    ] = PORT,
+    ] = SERVER_PORT,
     output: Annotated[
         Path | None,
         option(
@@ -87,9 +87,9 @@ def serve(
             panel=_SERVER,
             parser=number(0, exclusive=True),
             help="Через сколько минут без запросов забывать сессию "
-            f"(по умолчанию {IDLE_MINUTES:g}).",
+            f"(по умолчанию {IDLE_S / 60:g}).",
         ),
-    ] = IDLE_MINUTES,
+    ] = IDLE_S / 60,
     quality_metrics: Annotated[
         list[str] | None,
         metrics_option(
@@ -153,8 +153,8 @@ def serve(
 
     store = make_store(
         dataset,
-        split_names(quality_metrics, QUALITY),
-        split_names(latency_metrics, LATENCY),
+        split_names(quality_metrics, QUALITY_METRICS),
+        split_names(latency_metrics, LATENCY_METRICS),
         ScorerOptions(
             tokenizer=sacrebleu_tokenizer,
             use_ref_len=not no_use_ref_len,

@@ -6,7 +6,7 @@ import os
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -14,11 +14,7 @@ from stt_ru.cli.instances_progress import instances_progress
 from stt_ru.cli.interrupts import Interrupted
 from stt_ru.cli.options import (
     DATA,
-    DEFAULT_MODEL,
-    LATENCY,
     METRICS,
-    QUALITY,
-    TOKENIZER,
     WORK,
     LatencyUnitName,
     NoReferenceLength,
@@ -34,6 +30,15 @@ from stt_ru.cli.output import succeeds
 from stt_ru.cli.parsing import split_names
 from stt_ru.cli.russian import number, one_of, whole_number
 from stt_ru.cli.stdio import print_answer, print_message
+from stt_ru.defaults import (
+    DEFAULT_MODEL,
+    LATENCY_METRICS,
+    MAX_TAIL_STEPS,
+    QUALITY_METRICS,
+    SERVER_ADDRESS,
+    SERVER_PORT,
+    TOKENIZER,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,11 +48,6 @@ if TYPE_CHECKING:
     from stt_ru.simultaneous.core.segments import DataType
     from stt_ru.simultaneous.run.request import RunRequest
     from stt_ru.simultaneous.scorers import Scores
-
-# Written here as well as in the library, whose modules are heavy; a test keeps them equal.
-MAX_TAIL_STEPS: Final = 1000
-REMOTE_ADDRESS: Final = "localhost"
-REMOTE_PORT: Final = 12321
 
 _AGENT = "Агент"
 _REMOTE = "Сервер stt-ru serve"
@@ -205,7 +205,7 @@ def simul(
             metavar="АДРЕС",
             panel=_REMOTE,
             help="Источники и оценка – у сервера с этим адресом "
-            f"(по умолчанию {REMOTE_ADDRESS}, если указан порт).",
+            f"(по умолчанию {SERVER_ADDRESS}, если указан порт).",
         ),
     ] = None,
     remote_port: Annotated[
@@ -215,7 +215,7 @@ def simul(
             metavar="ПОРТ",
             panel=_REMOTE,
             parser=whole_number(1, 65535),
-            help=f"Порт сервера (по умолчанию {REMOTE_PORT}, если указан адрес).",
+            help=f"Порт сервера (по умолчанию {SERVER_PORT}, если указан адрес).",
         ),
     ] = None,
 ) -> None:
@@ -241,8 +241,8 @@ def simul(
         agent_args=ctx.meta.get("agent_args", ()),
         source_segment_size=source_segment_size,
         max_tail_steps=max_tail_steps,
-        quality_metrics=split_names(quality_metrics, QUALITY),
-        latency_metrics=split_names(latency_metrics, LATENCY),
+        quality_metrics=split_names(quality_metrics, QUALITY_METRICS),
+        latency_metrics=split_names(latency_metrics, LATENCY_METRICS),
         computation_aware=computation_aware,
         eval_latency_unit=cast("LatencyUnit", eval_latency_unit),
         use_ref_len=not no_use_ref_len,
@@ -256,7 +256,7 @@ def simul(
         own_options=[name for parameter in ctx.command.params for name in parameter.opts],
     )
     if remote_address is not None or remote_port is not None:
-        place = (remote_address or REMOTE_ADDRESS, remote_port or REMOTE_PORT)
+        place = (remote_address or SERVER_ADDRESS, remote_port or SERVER_PORT)
         code = _run_remotely(request, *place, show_progress=not no_progress_bar)
     elif score_only:
         code = _score_again(request)

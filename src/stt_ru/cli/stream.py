@@ -8,16 +8,13 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from stt_ru.cli.interrupts import finishing
 from stt_ru.cli.options import (
-    DEVICE,
-    LANGUAGE,
     MODEL,
-    QUANTIZATION,
     REPORT,
     WORK,
     AllowEmpty,
@@ -48,6 +45,16 @@ from stt_ru.cli.run_models import (
 )
 from stt_ru.cli.russian import number, whole_number
 from stt_ru.cli.stdio import print_answer, print_message
+from stt_ru.defaults import (
+    DEVICE,
+    EMBEDDED_MODEL,
+    INTERVAL_S,
+    LANGUAGE,
+    QUANTIZATION,
+    SPEED,
+    STEP_S,
+    TIMEOUT_S,
+)
 from stt_ru.errors import ReportError, UsageError
 
 if TYPE_CHECKING:
@@ -60,12 +67,6 @@ if TYPE_CHECKING:
     from stt_ru.streaming.run.results import StreamOptions, StreamReport
     from stt_ru.streaming.run.sources import StreamSource
     from stt_ru.streaming.timing.reference_words import TrueWords
-
-# Written here as well as in the library, whose modules are heavy; a test keeps them equal.
-DEFAULT_MODEL: Final = "tiny-ru"
-INTERVAL_S: Final = 0.2
-STEP_S: Final = 0.5
-TIMEOUT_S: Final = 60.0
 
 _SENDING = "Отправка"
 _TRUTH = "Время слов эталона"
@@ -86,7 +87,7 @@ def stream(
             "Потоковая модель: tiny-ru-stream, sherpa-stream=КАТАЛОГ, vosk-stream=КАТАЛОГ; или "
             "модель onnx-asr, которая заново распознаёт накопленное каждые --step секунд; или "
             "МОДУЛЬ:ФУНКЦИЯ. Можно повторять (по умолчанию "
-            f"{DEFAULT_MODEL}, встроенная, демонстрационная).",
+            f"{EMBEDDED_MODEL}, встроенная, демонстрационная).",
         ),
     ] = None,
     output: Annotated[
@@ -111,9 +112,9 @@ def stream(
             metavar="X",
             panel=_SENDING,
             parser=number(0, exclusive=True),
-            help="Во сколько раз речь быстрее настоящей (по умолчанию 1).",
+            help=f"Во сколько раз речь быстрее настоящей (по умолчанию {SPEED:g}).",
         ),
-    ] = 1.0,
+    ] = SPEED,
     realtime: Annotated[
         bool | None,
         option(
@@ -199,9 +200,9 @@ def stream(
             "--aligner",
             metavar="ИМЯ[=КАТАЛОГ]",
             panel=_TRUTH,
-            help=f"CTC-модель, которая находит время слов (по умолчанию {DEFAULT_MODEL}).",
+            help=f"CTC-модель, которая находит время слов (по умолчанию {EMBEDDED_MODEL}).",
         ),
-    ] = DEFAULT_MODEL,
+    ] = EMBEDDED_MODEL,
     no_offline: Annotated[
         bool,
         option(
@@ -235,7 +236,7 @@ def stream(
 
     notices: list[str] = []  # said after the table, where they are seen
     samples = load_manifest(manifest, allow_empty=allow_empty, warn=notices.append)
-    requests = parse_models(model or [DEFAULT_MODEL], None)
+    requests = parse_models(model or [EMBEDDED_MODEL], None)
     aligner_request = parse_model(aligner, "--aligner")
     check_output(output, [manifest], suffixes=(".json",))
     check_output(save_timings, [manifest], suffixes=(".jsonl",), what="--save-timings")

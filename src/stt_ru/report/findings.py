@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from stt_ru.analysis.punctuation import writing
 from stt_ru.analysis.significance import describe
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from stt_ru.analysis.significance import Statistics
     from stt_ru.analysis.spelling import Spelling
     from stt_ru.results import ModelReport
-
-SUFFIXES: Final = (".json", ".html", ".md", ".csv", ".xlsx")
-"""Files a report can be written to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +105,7 @@ def render(
 
     Args:
         content: What to show.
-        target: One of `SUFFIXES` ends its name.
+        target: One of `REPORT_SUFFIXES` ends its name.
         embed_audio: Put the recordings into an HTML page.
         warn: Told of recordings that have no player there, a Russian sentence each.
 

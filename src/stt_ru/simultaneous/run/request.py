@@ -10,11 +10,17 @@ from dataclasses import dataclass, field, fields, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from stt_ru.defaults import (
+    DEFAULT_MODEL,
+    LATENCY_METRICS,
+    MAX_TAIL_STEPS,
+    QUALITY_METRICS,
+    TOKENIZER,
+)
 from stt_ru.errors import SttRuError, UsageError, sentence_of
 from stt_ru.simultaneous.agents.loading import load_agent_class
 from stt_ru.simultaneous.core.dataset import check_sources, load_dataset
 from stt_ru.simultaneous.run.evaluator import (
-    MAX_TAIL_STEPS,
     EvaluationOptions,
     SentenceLevelEvaluator,
     check_agent,
@@ -25,8 +31,6 @@ from stt_ru.simultaneous.run.evaluator import (
 from stt_ru.simultaneous.run.folder import RunFolder
 from stt_ru.simultaneous.run.log import LOG_NAME, read_log
 from stt_ru.simultaneous.scorers.scoring import (
-    DEFAULT_LATENCY,
-    DEFAULT_QUALITY,
     ScorerOptions,
     Scores,
     make_latency_scorers,
@@ -108,12 +112,12 @@ class RunRequest:
     agent_args: Sequence[str] = ()
     source_segment_size: float | None = None
     max_tail_steps: int = MAX_TAIL_STEPS
-    quality_metrics: Sequence[str] = DEFAULT_QUALITY
-    latency_metrics: Sequence[str] = DEFAULT_LATENCY
+    quality_metrics: Sequence[str] = QUALITY_METRICS
+    latency_metrics: Sequence[str] = LATENCY_METRICS
     computation_aware: bool = False
     eval_latency_unit: LatencyUnit = "word"
     use_ref_len: bool = True
-    sacrebleu_tokenizer: str = "13a"
+    sacrebleu_tokenizer: str = TOKENIZER
     asr_model: str | None = None
     asr_model_dir: Path | None = None
     asr_vad_dir: Path | None = None
@@ -417,10 +421,7 @@ def _scorers(request: RunRequest, args: Namespace) -> tuple[dict[str, Any], dict
 
 
 def _recognizer(request: RunRequest) -> Recognizer:
-    from stt_ru.recognition.transcriber import (  # heavy, and only ASR_BLEU hears
-        DEFAULT_MODEL,
-        Transcriber,
-    )
+    from stt_ru.recognition.transcriber import Transcriber  # heavy, and only ASR_BLEU hears
 
     return Transcriber(
         request.asr_model or DEFAULT_MODEL,
