@@ -220,6 +220,11 @@ def test_an_option_of_the_agent_reaches_it_and_its_failure_is_said(place: Place)
         ("eval.csv --agent agent.py --remote-port 1", "не нужны: манифест"),
         ("--agent agent.py --remote-port 1 --quality-metrics WER", "не нужны: --quality-metrics"),
         ("--agent agent.py --remote-port 1 --score-only", "не нужны: --score-only"),
+        (
+            "--agent agent.py --remote-address localhost --latency-metrics AL AP DAL "
+            "--sacrebleu-tokenizer 13a --asr-model gigaam-v3-e2e-rnnt",
+            "не нужны: --latency-metrics, --sacrebleu-tokenizer, --asr-model",
+        ),
         ("--agent agent.py --remote-port 99999", "от 1 до 65535"),
         ("--score-only", "укажите --output"),
         ("--score-only --output нет", "журнал нет: такого файла или папки нет"),

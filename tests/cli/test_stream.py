@@ -314,8 +314,12 @@ def test_a_streaming_model_is_measured_on_whole_recordings_too(
     ("given", "named"),
     [
         ("", ""),
-        ("--language ru --workers auto --mono --vad-threshold 0.5", ""),
+        ("--mono --variants --offline", ""),
         ("--language en", "--language"),
+        (  # given is given, be it with the value it has anyway
+            "--vad-threshold 0.5 --workers auto --quantization int8",
+            "--quantization, --workers, --vad-threshold",
+        ),
         ("--no-vad --workers 2 --mono", "--workers, --no-vad"),
         ("--max-speech-s 5 --device cpu --batch-size 4", "--device, --batch-size, --max-speech-s"),
         (
@@ -345,7 +349,8 @@ def test_options_that_a_streaming_model_has_not_are_named(
 @pytest.mark.parametrize(
     ("given", "named"),
     [
-        ("--language ru --device auto --step 0.5 --interval 0.1", ""),
+        ("--interval 0.1 --speed 1", ""),
+        ("--device auto --step 0.5", "--step, --device"),
         (
             "--no-vad --device cpu --language en --quantization none --step 1",
             "--step, --quantization, --language, --device, --no-vad",

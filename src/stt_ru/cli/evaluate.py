@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -45,6 +45,7 @@ from stt_ru.cli.output import (
     print_and_save,
     recordings_folder,
 )
+from stt_ru.cli.parsing import given_parameters
 from stt_ru.cli.run_models import (
     check_models,
     check_vad,
@@ -76,7 +77,24 @@ if TYPE_CHECKING:
     from stt_ru.recognition.user_modules import ModelRequest
 
 
+_NOT_FOR_STREAMING: Final = (  # parameters that streaming models do not heed
+    "quantization",
+    "language",
+    "device",
+    "workers",
+    "batch_size",
+    "no_vad",
+    "vad_dir",
+    "vad_threshold",
+    "min_speech_ms",
+    "max_speech_s",
+    "min_silence_ms",
+    "speech_pad_ms",
+)
+
+
 def evaluate(
+    ctx: typer.Context,
     manifest: Annotated[
         Path,
         argument(
@@ -201,21 +219,9 @@ def evaluate(
         max_speech_s=max_speech_s,
         vad_dir=vad_dir,
     )
-    given = {
-        "--quantization": quantization != QUANTIZATION,
-        "--language": language != LANGUAGE,
-        "--device": device != DEVICE,
-        "--workers": threads is not None,
-        "--batch-size": batch_size != BATCH_SIZE,
-        "--no-vad": no_vad,
-        "--vad-dir": vad_dir is not None,
-        "--vad-threshold": vad_threshold != VAD_THRESHOLD,
-        "--min-speech-ms": min_speech_ms != MIN_SPEECH_MS,
-        "--max-speech-s": max_speech_s != MAX_SPEECH_S,
-        "--min-silence-ms": min_silence_ms != MIN_SILENCE_MS,
-        "--speech-pad-ms": speech_pad_ms != SPEECH_PAD_MS,
-    }
-    notices += without_effect(requests, STREAMING_ENGINES, given)
+    notices += without_effect(
+        requests, STREAMING_ENGINES, given_parameters(ctx), _NOT_FOR_STREAMING
+    )
     settings = {
         "quantization": quantization,
         "language": language,

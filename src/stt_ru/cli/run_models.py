@@ -16,7 +16,7 @@ from stt_ru.cli.stdio import print_message
 from stt_ru.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from stt_ru.evaluation import ProgressListener
     from stt_ru.recognition.user_modules import ModelRequest
@@ -70,17 +70,21 @@ def check_models(
 
 
 def without_effect(
-    requests: Sequence[ModelRequest], streaming: Sequence[str], given: Mapping[str, bool]
+    requests: Sequence[ModelRequest],
+    streaming: Sequence[str],
+    given: Collection[str],
+    only_others: Sequence[str],
 ) -> list[str]:
     """What to say of options that streaming models do not heed; nothing without either.
 
     Args:
         requests: The models asked for.
         streaming: Names of models that stream by themselves, which the command knows.
-        given: The options that only other models heed, and whether each was given.
+        given: Names of the parameters that the user gave.
+        only_others: Names of those that only other models heed.
     """
     models = dict.fromkeys(request.name for request in requests if request.name in streaming)
-    names = [name for name, is_given in given.items() if is_given]
+    names = [f"--{name.replace('_', '-')}" for name in only_others if name in given]
     if not models or not names:
         return []
     return [f"на потоковые модели ({', '.join(models)}) не действуют параметры: {', '.join(names)}"]

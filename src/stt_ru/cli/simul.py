@@ -27,7 +27,7 @@ from stt_ru.cli.options import (
     source_type_option,
 )
 from stt_ru.cli.output import succeeds
-from stt_ru.cli.parsing import split_names
+from stt_ru.cli.parsing import given_parameters, split_names
 from stt_ru.cli.russian import number, one_of, whole_number
 from stt_ru.cli.stdio import print_answer, print_message
 from stt_ru.defaults import (
@@ -199,7 +199,7 @@ def simul(
         bool, option("--no-progress-bar", panel=WORK, help="Не показывать ход работы.")
     ] = False,
     remote_address: Annotated[
-        str | None,
+        str,
         option(
             "--remote-address",
             metavar="АДРЕС",
@@ -207,9 +207,9 @@ def simul(
             help="Источники и оценка – у сервера с этим адресом "
             f"(по умолчанию {SERVER_ADDRESS}, если указан порт).",
         ),
-    ] = None,
+    ] = SERVER_ADDRESS,
     remote_port: Annotated[
-        int | None,
+        int,
         option(
             "--remote-port",
             metavar="ПОРТ",
@@ -217,7 +217,7 @@ def simul(
             parser=whole_number(1, 65535),
             help=f"Порт сервера (по умолчанию {SERVER_PORT}, если указан адрес).",
         ),
-    ] = None,
+    ] = SERVER_PORT,
 ) -> None:
     """Оценивает агента, который пишет текст, пока ещё читает: качество и задержка.
 
@@ -227,7 +227,7 @@ def simul(
     Коды выхода: 0 – всё сделано; 1 – агент или показатель завершился ошибкой или файл не записан;
     2 – неверные аргументы или данные; 130 – Ctrl+C, 143 – SIGTERM.
     """
-    from stt_ru.simultaneous.run.request import RunRequest
+    from stt_ru.simultaneous.run.request import RunRequest, check_remote
 
     request = RunRequest(
         manifest=manifest,
@@ -255,9 +255,12 @@ def simul(
         continue_unfinished=continue_unfinished,
         own_options=[name for parameter in ctx.command.params for name in parameter.opts],
     )
-    if remote_address is not None or remote_port is not None:
-        place = (remote_address or SERVER_ADDRESS, remote_port or SERVER_PORT)
-        code = _run_remotely(request, *place, show_progress=not no_progress_bar)
+    given = given_parameters(ctx)
+    if given & {"remote_address", "remote_port"}:
+        check_remote(request, given)
+        code = _run_remotely(
+            request, remote_address, remote_port, show_progress=not no_progress_bar
+        )
     elif score_only:
         code = _score_again(request)
     else:
@@ -307,11 +310,10 @@ def _score_again(request: RunRequest) -> int:
 
 def _run_remotely(request: RunRequest, address: str, port: int, *, show_progress: bool) -> int:
     from stt_ru.simultaneous.core.client import RemoteSession, evaluate_remotely
-    from stt_ru.simultaneous.run.request import check_remote, prepare_remote_run
+    from stt_ru.simultaneous.run.request import prepare_remote_run
     from stt_ru.simultaneous.run.table import failed_sentences, format_figures
     from stt_ru.simultaneous.server.running import TOKEN_VARIABLE
 
-    check_remote(request)
     with RemoteSession(address, port, token=os.environ.get(TOKEN_VARIABLE) or None) as session:
         with _stdout_is_the_tables():
             agent, options = prepare_remote_run(request, session)

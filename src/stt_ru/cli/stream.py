@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -36,6 +36,7 @@ from stt_ru.cli.output import (
     save_report,
     succeeds,
 )
+from stt_ru.cli.parsing import given_parameters
 from stt_ru.cli.run_models import (
     check_models,
     check_vad,
@@ -72,7 +73,12 @@ _SENDING = "Отправка"
 _TRUTH = "Время слов эталона"
 
 
+# Parameters that models which stream by themselves do not heed.
+_NOT_FOR_STREAMING: Final = ("step", "quantization", "language", "device", "no_vad", "vad_dir")
+
+
 def stream(
+    ctx: typer.Context,
     manifest: Annotated[
         Path,
         argument(
@@ -267,15 +273,7 @@ def stream(
         max_speech_s=vad.max_speech_s,
         vad_dir=vad_dir,
     )
-    given = {
-        "--step": step != STEP_S,
-        "--quantization": quantization != QUANTIZATION,
-        "--language": language != LANGUAGE,
-        "--device": device != DEVICE,
-        "--no-vad": no_vad,
-        "--vad-dir": vad_dir is not None,
-    }
-    notices += without_effect(requests, STREAMING_MODELS, given)
+    notices += without_effect(requests, STREAMING_MODELS, given_parameters(ctx), _NOT_FOR_STREAMING)
     settings = {
         "quantization": quantization,
         "language": language,

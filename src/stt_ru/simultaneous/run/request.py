@@ -39,7 +39,7 @@ from stt_ru.simultaneous.scorers.scoring import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
     from stt_ru.recognition.transcriber import Recognizer
@@ -59,12 +59,14 @@ _DECIDED_BY_SERVER: Final = {
     "latency_metrics": "--latency-metrics",
     "computation_aware": "--computation-aware",
     "eval_latency_unit": "--eval-latency-unit",
-    "use_ref_len": "--no-use-ref-len",
+    "no_use_ref_len": "--no-use-ref-len",
     "sacrebleu_tokenizer": "--sacrebleu-tokenizer",
+    "asr_model": "--asr-model",
     "asr_model_dir": "--asr-model-dir",
     "asr_vad_dir": "--asr-vad-dir",
     "output": "--output",
     "continue_unfinished": "--continue-unfinished",
+    "score_only": "--score-only",
 }
 
 logger = logging.getLogger(__name__)
@@ -265,20 +267,17 @@ def rescore(request: RunRequest) -> Rescoring:
     return Rescoring(scores, records, folder, notices)
 
 
-def check_remote(request: RunRequest) -> None:
+def check_remote(request: RunRequest, given: Collection[str]) -> None:
     """Make sure that nothing is asked for which only the server can decide.
+
+    Args:
+        request: What is asked for.
+        given: Names of the parameters of ``stt-ru simul`` that the user gave.
 
     Raises:
         UsageError: If something is, or there is no agent.
     """
-    default = RunRequest()
-    wrong = [
-        option
-        for name, option in _DECIDED_BY_SERVER.items()
-        if getattr(request, name) != getattr(default, name)
-    ]
-    if request.score_only:
-        wrong.append("--score-only")
+    wrong = [option for name, option in _DECIDED_BY_SERVER.items() if name in given]
     if wrong:
         raise UsageError(
             "--remote-address, --remote-port: данные, показатели и журнал – у сервера, поэтому "
