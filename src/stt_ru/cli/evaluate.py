@@ -10,35 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from stt_ru import defaults
+from stt_ru.cli import options
 from stt_ru.cli.interrupts import finishing
-from stt_ru.cli.options import (
-    MODEL,
-    WORK,
-    AllowEmpty,
-    Device,
-    EmbedAudio,
-    Fillers,
-    GlossaryFile,
-    GroupBy,
-    Language,
-    MaxSpeechS,
-    MinSilenceMs,
-    MinSpeechMs,
-    Mono,
-    NoVad,
-    Numbers,
-    Offline,
-    Output,
-    Quantization,
-    Quiet,
-    SpeechPadMs,
-    VadFolder,
-    VadThreshold,
-    Variants,
-    argument,
-    model_option,
-    option,
-)
+from stt_ru.cli.options import argument, count_option, folder_option, model_option, option
 from stt_ru.cli.output import (
     AskedRules,
     check_output,
@@ -54,18 +29,6 @@ from stt_ru.cli.run_models import (
     without_effect,
 )
 from stt_ru.cli.russian import whole_number
-from stt_ru.defaults import (
-    BATCH_SIZE,
-    DEFAULT_MODEL,
-    DEVICE,
-    LANGUAGE,
-    MAX_SPEECH_S,
-    MIN_SILENCE_MS,
-    MIN_SPEECH_MS,
-    QUANTIZATION,
-    SPEECH_PAD_MS,
-    VAD_THRESHOLD,
-)
 from stt_ru.errors import UsageError
 from stt_ru.recognition.threads import call_in_background
 
@@ -108,64 +71,61 @@ def evaluate(
         model_option(
             "Модель onnx-asr, tiny-ru (встроенная, демонстрационная), потоковая – tiny-ru-stream, "
             "sherpa-stream=КАТАЛОГ, vosk-stream=КАТАЛОГ – или МОДУЛЬ:ФУНКЦИЯ своего "
-            f"распознавателя; можно повторять (по умолчанию {DEFAULT_MODEL}).",
+            f"распознавателя; можно повторять (по умолчанию {defaults.DEFAULT_MODEL}).",
         ),
     ] = None,
-    output: Output = None,
-    embed_audio: EmbedAudio = False,
-    quiet: Quiet = False,
-    quantization: Quantization = QUANTIZATION,
+    output: options.Output = None,
+    embed_audio: options.EmbedAudio = False,
+    quiet: options.Quiet = False,
+    quantization: options.Quantization = defaults.QUANTIZATION,
     model_dir: Annotated[
         Path | None,
-        option("--model-dir", metavar="КАТАЛОГ", panel=MODEL, help="Файлы модели, если она одна."),
+        folder_option("--model-dir", panel=options.MODEL, help="Файлы модели, если она одна."),
     ] = None,
-    language: Language = LANGUAGE,
-    device: Device = DEVICE,
-    offline: Offline = False,
+    language: options.Language = defaults.LANGUAGE,
+    device: options.Device = defaults.DEVICE,
+    offline: options.Offline = False,
     workers: Annotated[
         str,
         option(
             "--workers",
             metavar="N|auto",
-            panel=WORK,
+            panel=options.WORK,
             help="Сколько записей распознавать одновременно (по умолчанию auto – по числу ядер).",
         ),
     ] = "auto",
     batch_size: Annotated[
         int,
-        option(
+        count_option(
             "--batch-size",
-            metavar="N",
-            panel=WORK,
-            parser=whole_number(1),
-            help=f"Отрезков в одном вызове модели (по умолчанию {BATCH_SIZE}: текст не зависит от "
-            "соседей).",
+            panel=options.WORK,
+            help=f"Отрезков в одном вызове модели (по умолчанию {defaults.BATCH_SIZE}: текст не "
+            "зависит от соседей).",
         ),
-    ] = BATCH_SIZE,
-    mono: Mono = False,
-    no_vad: NoVad = False,
-    vad_dir: VadFolder = None,
-    vad_threshold: VadThreshold = VAD_THRESHOLD,
-    min_speech_ms: MinSpeechMs = MIN_SPEECH_MS,
-    max_speech_s: MaxSpeechS = MAX_SPEECH_S,
-    min_silence_ms: MinSilenceMs = MIN_SILENCE_MS,
-    speech_pad_ms: SpeechPadMs = SPEECH_PAD_MS,
-    group_by: GroupBy = None,
+    ] = defaults.BATCH_SIZE,
+    mono: options.Mono = False,
+    no_vad: options.NoVad = False,
+    vad_dir: options.VadFolder = None,
+    vad_threshold: options.VadThreshold = defaults.VAD_THRESHOLD,
+    min_speech_ms: options.MinSpeechMs = defaults.MIN_SPEECH_MS,
+    max_speech_s: options.MaxSpeechS = defaults.MAX_SPEECH_S,
+    min_silence_ms: options.MinSilenceMs = defaults.MIN_SILENCE_MS,
+    speech_pad_ms: options.SpeechPadMs = defaults.SPEECH_PAD_MS,
+    group_by: options.GroupBy = None,
     cache: Annotated[
         Path | None,
-        option(
+        folder_option(
             "--cache",
-            metavar="КАТАЛОГ",
-            panel=WORK,
+            panel=options.WORK,
             help="Хранить распознанное здесь и не распознавать дважды: прерванный прогон "
             "продолжается, исправленный эталон стоит секунд.",
         ),
     ] = None,
-    variants: Variants = False,
-    numbers: Numbers = "as-is",
-    fillers: Fillers = False,
-    glossary: GlossaryFile = None,
-    allow_empty: AllowEmpty = False,
+    variants: options.Variants = False,
+    numbers: options.Numbers = "as-is",
+    fillers: options.Fillers = False,
+    glossary: options.GlossaryFile = None,
+    allow_empty: options.AllowEmpty = False,
 ) -> None:
     """Считает WER, CER и скорость моделей на ваших записях.
 
@@ -185,7 +145,7 @@ def evaluate(
     samples = load_manifest(
         manifest, allow_empty=allow_empty, variants=variants, warn=notices.append
     )
-    requests = parse_models(model or [DEFAULT_MODEL], model_dir)
+    requests = parse_models(model or [defaults.DEFAULT_MODEL], model_dir)
     check_output(output, [manifest], embed_audio=embed_audio)
     rules = AskedRules(numbers == "match", fillers, glossary)
     rules.check()

@@ -10,35 +10,22 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from stt_ru import defaults
+from stt_ru.cli import options
 from stt_ru.cli.instances_progress import instances_progress
 from stt_ru.cli.interrupts import Interrupted
 from stt_ru.cli.options import (
-    DATA,
-    METRICS,
-    WORK,
-    LatencyUnitName,
-    NoReferenceLength,
-    SourceFile,
-    SpeechOrTexts,
-    TargetFile,
-    Tokenizer,
-    metrics_option,
+    count_option,
+    folder_option,
+    latency_option,
     option,
+    quality_option,
     source_type_option,
 )
 from stt_ru.cli.output import succeeds
 from stt_ru.cli.parsing import given_parameters, split_names
 from stt_ru.cli.russian import number, one_of, whole_number
 from stt_ru.cli.stdio import print_answer, print_message
-from stt_ru.defaults import (
-    DEFAULT_MODEL,
-    LATENCY_METRICS,
-    MAX_TAIL_STEPS,
-    QUALITY_METRICS,
-    SERVER_ADDRESS,
-    SERVER_PORT,
-    TOKENIZER,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,9 +42,9 @@ _REMOTE = "Сервер stt-ru serve"
 
 def simul(
     ctx: typer.Context,
-    manifest: SpeechOrTexts = None,
-    source: SourceFile = None,
-    target: TargetFile = None,
+    manifest: options.SpeechOrTexts = None,
+    source: options.SourceFile = None,
+    target: options.TargetFile = None,
     source_type: Annotated[
         str | None,
         source_type_option("Что в --source (по умолчанию то, что читает агент)."),
@@ -67,7 +54,7 @@ def simul(
         option(
             "--target-type",
             metavar="text|speech",
-            panel=DATA,
+            panel=options.DATA,
             parser=one_of("text", "speech"),
             help="Что пишет агент (по умолчанию то, что он говорит о себе).",
         ),
@@ -77,9 +64,10 @@ def simul(
         option(
             "--start-index",
             metavar="N",
-            panel=DATA,
+            panel=options.DATA,
             parser=whole_number(0),
-            help="Первый пример, счёт с 0 (по умолчанию 0).",
+            help="Первый пример, счёт с 0",
+            default=0,
         ),
     ] = 0,
     end_index: Annotated[
@@ -87,7 +75,7 @@ def simul(
         option(
             "--end-index",
             metavar="N",
-            panel=DATA,
+            panel=options.DATA,
             parser=whole_number(-1),
             help="Пример, на котором остановиться, сам он не входит (по умолчанию -1: до конца).",
         ),
@@ -114,67 +102,52 @@ def simul(
     ] = None,
     max_tail_steps: Annotated[
         int,
-        option(
+        count_option(
             "--max-tail-steps",
-            metavar="N",
             panel=_AGENT,
-            parser=whole_number(1),
             help="Сколько раз спрашивать агента после конца источника, пока он не скажет, что "
-            f"закончил (по умолчанию {MAX_TAIL_STEPS}).",
+            "закончил",
+            default=defaults.MAX_TAIL_STEPS,
         ),
-    ] = MAX_TAIL_STEPS,
-    quality_metrics: Annotated[
-        list[str] | None,
-        metrics_option(
-            "--quality-metrics",
-            "BLEU (по умолчанию), CHRF, WER, CER, ASR_BLEU или свои; можно несколько.",
-        ),
-    ] = None,
+    ] = defaults.MAX_TAIL_STEPS,
+    quality_metrics: Annotated[list[str] | None, quality_option(also="ASR_BLEU")] = None,
     latency_metrics: Annotated[
-        list[str] | None,
-        metrics_option(
-            "--latency-metrics",
-            "AL AP DAL (по умолчанию), LAAL, AP_HYP, ATD, StartOffset, EndOffset, NumChunks, RTF, "
-            "каждый и с _CA, или свои; можно несколько.",
-        ),
+        list[str] | None, latency_option(", каждый и с _CA, или свои; можно несколько.")
     ] = None,
     computation_aware: Annotated[
         bool,
         option(
             "--computation-aware",
-            panel=METRICS,
+            panel=options.METRICS,
             help="Добавить к каждому показателю задержки его _CA: с временем вычислений.",
         ),
     ] = False,
-    eval_latency_unit: LatencyUnitName = "word",
-    no_use_ref_len: NoReferenceLength = False,
-    sacrebleu_tokenizer: Tokenizer = TOKENIZER,
+    eval_latency_unit: options.LatencyUnitName = "word",
+    no_use_ref_len: options.NoReferenceLength = False,
+    sacrebleu_tokenizer: options.Tokenizer = defaults.TOKENIZER,
     asr_model: Annotated[
         str,
         option(
             "--asr-model",
             metavar="ИМЯ",
-            panel=METRICS,
-            help="Модель, которая слушает речь агента для ASR_BLEU "
-            f"(по умолчанию {DEFAULT_MODEL}).",
+            panel=options.METRICS,
+            help="Модель, которая слушает речь агента для ASR_BLEU",
+            default=defaults.DEFAULT_MODEL,
         ),
-    ] = DEFAULT_MODEL,
+    ] = defaults.DEFAULT_MODEL,
     asr_model_dir: Annotated[
         Path | None,
-        option("--asr-model-dir", metavar="КАТАЛОГ", panel=METRICS, help="Файлы этой модели."),
+        folder_option("--asr-model-dir", panel=options.METRICS, help="Файлы этой модели."),
     ] = None,
     asr_vad_dir: Annotated[
         Path | None,
-        option(
-            "--asr-vad-dir", metavar="КАТАЛОГ", panel=METRICS, help="Где лежит silero_vad.onnx."
-        ),
+        folder_option("--asr-vad-dir", panel=options.METRICS, help="Где лежит silero_vad.onnx."),
     ] = None,
     output: Annotated[
         Path | None,
-        option(
+        folder_option(
             "--output",
-            metavar="КАТАЛОГ",
-            panel=WORK,
+            panel=options.WORK,
             help="Куда писать instances.log, scores.tsv, metrics.tsv и config.yaml.",
         ),
     ] = None,
@@ -182,7 +155,7 @@ def simul(
         bool,
         option(
             "--score-only",
-            panel=WORK,
+            panel=options.WORK,
             help="Пересчитать показатели по instances.log из --output, без агента; --output может "
             "быть и самим журналом, тогда ничего не пишется. Журналы SimulEval читаются тоже.",
         ),
@@ -191,12 +164,12 @@ def simul(
         bool,
         option(
             "--continue-unfinished",
-            panel=WORK,
+            panel=options.WORK,
             help="Продолжить прерванный прогон из --output; примеры с ошибкой повторяются.",
         ),
     ] = False,
     no_progress_bar: Annotated[
-        bool, option("--no-progress-bar", panel=WORK, help="Не показывать ход работы.")
+        bool, option("--no-progress-bar", panel=options.WORK, help="Не показывать ход работы.")
     ] = False,
     remote_address: Annotated[
         str,
@@ -205,9 +178,9 @@ def simul(
             metavar="АДРЕС",
             panel=_REMOTE,
             help="Источники и оценка – у сервера с этим адресом "
-            f"(по умолчанию {SERVER_ADDRESS}, если указан порт).",
+            f"(по умолчанию {defaults.SERVER_ADDRESS}, если указан порт).",
         ),
-    ] = SERVER_ADDRESS,
+    ] = defaults.SERVER_ADDRESS,
     remote_port: Annotated[
         int,
         option(
@@ -215,9 +188,9 @@ def simul(
             metavar="ПОРТ",
             panel=_REMOTE,
             parser=whole_number(1, 65535),
-            help=f"Порт сервера (по умолчанию {SERVER_PORT}, если указан адрес).",
+            help=f"Порт сервера (по умолчанию {defaults.SERVER_PORT}, если указан адрес).",
         ),
-    ] = SERVER_PORT,
+    ] = defaults.SERVER_PORT,
 ) -> None:
     """Оценивает агента, который пишет текст, пока ещё читает: качество и задержка.
 
@@ -241,8 +214,8 @@ def simul(
         agent_args=ctx.meta.get("agent_args", ()),
         source_segment_size=source_segment_size,
         max_tail_steps=max_tail_steps,
-        quality_metrics=split_names(quality_metrics, QUALITY_METRICS),
-        latency_metrics=split_names(latency_metrics, LATENCY_METRICS),
+        quality_metrics=split_names(quality_metrics, defaults.QUALITY_METRICS),
+        latency_metrics=split_names(latency_metrics, defaults.LATENCY_METRICS),
         computation_aware=computation_aware,
         eval_latency_unit=cast("LatencyUnit", eval_latency_unit),
         use_ref_len=not no_use_ref_len,

@@ -12,22 +12,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from stt_ru import defaults
+from stt_ru.cli import options
 from stt_ru.cli.interrupts import finishing
 from stt_ru.cli.options import (
-    MODEL,
-    REPORT,
-    WORK,
-    AllowEmpty,
-    Device,
-    Language,
-    NoVad,
-    Offline,
-    Quantization,
-    Quiet,
-    VadFolder,
     argument,
+    count_option,
+    folder_option,
     model_option,
     option,
+    output_option,
+    seconds_option,
 )
 from stt_ru.cli.output import (
     check_installed,
@@ -44,18 +39,8 @@ from stt_ru.cli.run_models import (
     run_models,
     without_effect,
 )
-from stt_ru.cli.russian import number, whole_number
+from stt_ru.cli.russian import number
 from stt_ru.cli.stdio import print_answer, print_message
-from stt_ru.defaults import (
-    DEVICE,
-    EMBEDDED_MODEL,
-    INTERVAL_S,
-    LANGUAGE,
-    QUANTIZATION,
-    SPEED,
-    STEP_S,
-    TIMEOUT_S,
-)
 from stt_ru.errors import ReportError, UsageError
 
 if TYPE_CHECKING:
@@ -93,24 +78,20 @@ def stream(
             "Потоковая модель: tiny-ru-stream, sherpa-stream=КАТАЛОГ, vosk-stream=КАТАЛОГ; или "
             "модель onnx-asr, которая заново распознаёт накопленное каждые --step секунд; или "
             "МОДУЛЬ:ФУНКЦИЯ. Можно повторять (по умолчанию "
-            f"{EMBEDDED_MODEL}, встроенная, демонстрационная).",
+            f"{defaults.EMBEDDED_MODEL}, встроенная, демонстрационная).",
         ),
     ] = None,
-    output: Annotated[
-        Path | None,
-        option("-o", "--output", metavar="ФАЙЛ.json", panel=REPORT, help="Подробный отчёт."),
-    ] = None,
-    quiet: Quiet = False,
+    output: Annotated[Path | None, output_option("Подробный отчёт.", "ФАЙЛ.json")] = None,
+    quiet: options.Quiet = False,
     interval: Annotated[
         float,
-        option(
+        seconds_option(
             "--interval",
-            metavar="С",
             panel=_SENDING,
-            parser=number(0, exclusive=True),
-            help=f"Через сколько секунд отправлять куски звука (по умолчанию {INTERVAL_S:g}).",
+            help="Через сколько секунд отправлять куски звука",
+            default=defaults.INTERVAL_S,
         ),
-    ] = INTERVAL_S,
+    ] = defaults.INTERVAL_S,
     speed: Annotated[
         float,
         option(
@@ -118,9 +99,10 @@ def stream(
             metavar="X",
             panel=_SENDING,
             parser=number(0, exclusive=True),
-            help=f"Во сколько раз речь быстрее настоящей (по умолчанию {SPEED:g}).",
+            help="Во сколько раз речь быстрее настоящей",
+            default=defaults.SPEED,
         ),
-    ] = SPEED,
+    ] = defaults.SPEED,
     realtime: Annotated[
         bool | None,
         option(
@@ -132,52 +114,45 @@ def stream(
     ] = None,
     streams: Annotated[
         int,
-        option(
+        count_option(
             "--streams",
-            metavar="N",
             panel=_SENDING,
-            parser=whole_number(1),
             help="Отправлять N записей одновременно в реальном времени, рядом с одной: как "
             "задержка растёт с нагрузкой.",
         ),
     ] = 1,
     step: Annotated[
         float,
-        option(
+        seconds_option(
             "--step",
-            metavar="С",
-            panel=MODEL,
-            parser=number(0, exclusive=True),
-            help="Через сколько секунд звука непотоковая модель распознаёт заново (по умолчанию "
-            f"{STEP_S:g}).",
+            panel=options.MODEL,
+            help="Через сколько секунд звука непотоковая модель распознаёт заново",
+            default=defaults.STEP_S,
         ),
-    ] = STEP_S,
+    ] = defaults.STEP_S,
     timeout: Annotated[
         float,
-        option(
+        seconds_option(
             "--timeout",
-            metavar="С",
-            panel=WORK,
-            parser=number(0, exclusive=True),
+            panel=options.WORK,
             help="Сколько секунд ждать модель, которая молчит, прежде чем перейти к следующей "
-            f"записи (по умолчанию {TIMEOUT_S:g}).",
+            "записи",
+            default=defaults.TIMEOUT_S,
         ),
-    ] = TIMEOUT_S,
+    ] = defaults.TIMEOUT_S,
     history: Annotated[
         Path | None,
-        option(
+        folder_option(
             "--history",
-            metavar="КАТАЛОГ",
-            panel=WORK,
+            panel=options.WORK,
             help="Сохранить, что и когда отправлено и получено: по файлу JSON на запись.",
         ),
     ] = None,
     plots: Annotated[
         Path | None,
-        option(
+        folder_option(
             "--plots",
-            metavar="КАТАЛОГ",
-            panel=WORK,
+            panel=options.WORK,
             help="Нарисовать каждую запись и сводку по моделям (PNG).",
         ),
     ] = None,
@@ -206,24 +181,25 @@ def stream(
             "--aligner",
             metavar="ИМЯ[=КАТАЛОГ]",
             panel=_TRUTH,
-            help=f"CTC-модель, которая находит время слов (по умолчанию {EMBEDDED_MODEL}).",
+            help="CTC-модель, которая находит время слов",
+            default=defaults.EMBEDDED_MODEL,
         ),
-    ] = EMBEDDED_MODEL,
+    ] = defaults.EMBEDDED_MODEL,
     no_offline: Annotated[
         bool,
         option(
             "--no-offline",
-            panel=WORK,
+            panel=options.WORK,
             help="Не распознавать записи ещё раз целиком: ΔWER не будет.",
         ),
     ] = False,
-    quantization: Quantization = QUANTIZATION,
-    language: Language = LANGUAGE,
-    device: Device = DEVICE,
-    no_vad: NoVad = False,
-    vad_dir: VadFolder = None,
-    offline: Offline = False,
-    allow_empty: AllowEmpty = False,
+    quantization: options.Quantization = defaults.QUANTIZATION,
+    language: options.Language = defaults.LANGUAGE,
+    device: options.Device = defaults.DEVICE,
+    no_vad: options.NoVad = False,
+    vad_dir: options.VadFolder = None,
+    offline: options.Offline = False,
+    allow_empty: options.AllowEmpty = False,
 ) -> None:
     """Меряет, как поздно, устойчиво и верно появляются слова, пока звучит запись.
 
@@ -242,7 +218,7 @@ def stream(
 
     notices: list[str] = []  # said after the table, where they are seen
     samples = load_manifest(manifest, allow_empty=allow_empty, warn=notices.append)
-    requests = parse_models(model or [EMBEDDED_MODEL], None)
+    requests = parse_models(model or [defaults.EMBEDDED_MODEL], None)
     aligner_request = parse_model(aligner, "--aligner")
     check_output(output, [manifest], suffixes=(".json",))
     check_output(save_timings, [manifest], suffixes=(".jsonl",), what="--save-timings")
