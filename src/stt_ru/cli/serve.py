@@ -16,11 +16,13 @@ from stt_ru.cli.options import (
     quality_option,
     source_type_option,
 )
+from stt_ru.cli.output import print_warning
 from stt_ru.cli.parsing import split_names
 from stt_ru.cli.russian import number, whole_number
 from stt_ru.cli.stdio import print_message
 
 if TYPE_CHECKING:
+    from stt_ru.simultaneous.core.dataset import Dataset
     from stt_ru.simultaneous.core.record import LatencyUnit
     from stt_ru.simultaneous.core.segments import DataType
 
@@ -147,14 +149,16 @@ def serve(
     with bind(host, port, token) as listening:
         server = make_server(store, token)
         for notice in notices:
-            print_message(f"Внимание: {notice}")
-        address = address_of(listening)
-        what = "речь" if dataset.source_type == "speech" else "текст"
-        restored = len(store.all())
-        print_message(
-            f"Сервер: {address}, примеров {len(dataset)}, источник – {what}"
-            + (f", сессий с диска: {restored}" if restored else "")
-            + (", нужен токен" if token else "")
-        )
-        print_message(f"Ход работы: {address}/live. Остановить: Ctrl+C")
+            print_warning(notice)
+        _say_where(address_of(listening), dataset, len(store.all()), needs_token=token is not None)
         server.run(sockets=[listening])
+
+
+def _say_where(address: str, dataset: Dataset, restored: int, *, needs_token: bool) -> None:
+    what = "речь" if dataset.source_type == "speech" else "текст"
+    print_message(
+        f"Сервер: {address}, примеров {len(dataset)}, источник – {what}"
+        + (f", сессий с диска: {restored}" if restored else "")
+        + (", нужен токен" if needs_token else "")
+    )
+    print_message(f"Ход работы: {address}/live. Остановить: Ctrl+C")

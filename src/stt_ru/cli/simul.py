@@ -22,7 +22,7 @@ from stt_ru.cli.options import (
     quality_option,
     source_type_option,
 )
-from stt_ru.cli.output import succeeds
+from stt_ru.cli.output import print_warning, succeeds
 from stt_ru.cli.parsing import given_parameters, split_names
 from stt_ru.cli.russian import number, one_of, whole_number
 from stt_ru.cli.stdio import print_answer, print_message
@@ -229,15 +229,14 @@ def simul(
         own_options=[name for parameter in ctx.command.params for name in parameter.opts],
     )
     given = given_parameters(ctx)
+    show_progress = not no_progress_bar
     if given & {"remote_address", "remote_port"}:
         check_remote(request, given)
-        code = _run_remotely(
-            request, remote_address, remote_port, show_progress=not no_progress_bar
-        )
+        code = _run_remotely(request, remote_address, remote_port, show_progress=show_progress)
     elif score_only:
         code = _score_again(request)
     else:
-        code = _run(request, show_progress=not no_progress_bar)
+        code = _run(request, show_progress=show_progress)
     raise typer.Exit(code)
 
 
@@ -299,7 +298,7 @@ def _run_remotely(request: RunRequest, address: str, port: int, *, show_progress
     for sentence in result["errors"].values():
         print_message(f"Ошибка: показатель {sentence}")
     for sentence in result["skipped"]:
-        print_message(f"Внимание: {sentence}")
+        print_warning(sentence)
     print_message(f"Сессия {result['session_id']} на сервере {address}:{port}")
     return 1 if evaluation.errors or result["errors"] or not is_printed else 0
 
@@ -312,7 +311,7 @@ def print_scores(
 
     is_printed = succeeds(lambda: print_answer(format_scores(scores)))
     for notice in notices:
-        print_message(f"Внимание: {notice}")
+        print_warning(notice)
     for sentence in closing_sentences(scores, instances):
         print_message(sentence)
     has_failed = any(record.error is not None for record in instances.values())
