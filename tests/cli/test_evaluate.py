@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import inspect
 import json
 import os
 import signal
@@ -9,9 +8,6 @@ from typing import Any
 
 import pytest
 
-from stt_ru.cli import options
-from stt_ru.recognition.segmentation import VadOptions
-from stt_ru.recognition.transcriber import DEFAULT_MODEL, Transcriber
 from tests.cli.conftest import Place
 
 GOOD = ("-m", "fakes.py:good")
@@ -269,30 +265,6 @@ def test_any_locale_will_do(place: Place, env: dict[str, str]) -> None:
     done = place.run("evaluate", "eval.csv", *GOOD, "-o", "report.json", env=env)
     assert "WER" in done.stdout
     assert report_of(place)["models"][0]["results"][1]["hypothesis"] == "да"
-
-
-def test_defaults_are_those_of_the_library() -> None:
-    vad = VadOptions()
-    own = inspect.signature(Transcriber).parameters
-    assert (
-        DEFAULT_MODEL,
-        own["quantization"].default,
-        own["language"].default,
-        vad.threshold,
-        vad.min_speech_ms,
-        vad.max_speech_s,
-        vad.min_silence_ms,
-        vad.speech_pad_ms,
-    ) == (
-        options.DEFAULT_MODEL,
-        options.QUANTIZATION,
-        options.LANGUAGE,
-        options.THRESHOLD,
-        options.MIN_SPEECH_MS,
-        options.MAX_SPEECH_S,
-        options.MIN_SILENCE_MS,
-        options.SPEECH_PAD_MS,
-    )
 
 
 def test_workers_of_a_recogniser_of_ones_own(place: Place) -> None:

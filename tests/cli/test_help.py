@@ -46,6 +46,7 @@ def test_version(place: Place) -> None:
     "code",
     [
         "import stt_ru; stt_ru.__all__",
+        "import stt_ru.defaults",
         "import stt_ru.cli as c; c.app",
         "from stt_ru.cli.entry import run; sys.argv[1:] = ['--help']; run()",
         "from stt_ru.cli.entry import run; sys.argv[1:] = ['evaluate', 'нет.csv']; run()",

@@ -11,11 +11,8 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
-import stt_ru.cli.serve as command
 from stt_ru.cli import entry
-from stt_ru.simultaneous.core.client import DEFAULT_PORT
 from stt_ru.simultaneous.scorers import LATENCY_SCORERS, QUALITY_SCORERS
-from stt_ru.simultaneous.server import store
 from tests.conftest import ROOT, tone, write_wav
 
 FIXTURES = ROOT / "fixtures" / "simul"
@@ -83,9 +80,3 @@ def test_a_missing_extra_is_named(
 
     assert entry._run_command() == 1
     assert 'pip install ".[server]"' in capsys.readouterr().err
-
-
-def test_the_defaults_of_the_command_are_the_librarys() -> None:
-    assert command.MAX_SESSIONS == store.MAX_SESSIONS
-    assert command.IDLE_MINUTES * 60 == store.IDLE_S
-    assert command.PORT == DEFAULT_PORT

@@ -12,12 +12,9 @@ from pathlib import Path
 
 import pytest
 
-import stt_ru.cli.simul as command
-from stt_ru.cli import entry, options
+from stt_ru.cli import entry
 from stt_ru.cli.parsing import one_name_a_flag, set_agent_options_aside, split_names
-from stt_ru.simultaneous.core import client
-from stt_ru.simultaneous.run import evaluator
-from stt_ru.simultaneous.scorers import LATENCY_SCORERS, QUALITY_SCORERS, scoring
+from stt_ru.simultaneous.scorers import LATENCY_SCORERS, QUALITY_SCORERS
 from tests.conftest import ROOT, tone, write_wav
 
 FIXTURES = ROOT / "fixtures" / "simul"
@@ -223,6 +220,11 @@ def test_an_option_of_the_agent_reaches_it_and_its_failure_is_said(place: Place)
         ("eval.csv --agent agent.py --remote-port 1", "не нужны: манифест"),
         ("--agent agent.py --remote-port 1 --quality-metrics WER", "не нужны: --quality-metrics"),
         ("--agent agent.py --remote-port 1 --score-only", "не нужны: --score-only"),
+        (
+            "--agent agent.py --remote-address localhost --latency-metrics AL AP DAL "
+            "--sacrebleu-tokenizer 13a --asr-model gigaam-v3-e2e-rnnt",
+            "не нужны: --latency-metrics, --sacrebleu-tokenizer, --asr-model",
+        ),
         ("--agent agent.py --remote-port 99999", "от 1 до 65535"),
         ("--score-only", "укажите --output"),
         ("--score-only --output нет", "журнал нет: такого файла или папки нет"),
@@ -333,17 +335,6 @@ def test_scores_are_written_also_when_the_table_cannot_be_printed(place: Place) 
     assert done.returncode == 1
     assert "вывод не записан: на диске нет места" in done.stderr
     assert (place.folder / "out" / "scores.tsv").is_file()
-
-
-def test_the_defaults_of_the_command_are_the_librarys() -> None:
-    assert options.QUALITY == scoring.DEFAULT_QUALITY
-    assert options.LATENCY == scoring.DEFAULT_LATENCY
-    assert command.MAX_TAIL_STEPS == evaluator.MAX_TAIL_STEPS
-    assert (command.REMOTE_ADDRESS, command.REMOTE_PORT) == (
-        client.DEFAULT_ADDRESS,
-        client.DEFAULT_PORT,
-    )
-    assert scoring.ScorerOptions().tokenizer == options.TOKENIZER
 
 
 def test_names_of_measures_in_all_spellings() -> None:

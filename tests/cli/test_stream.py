@@ -1,6 +1,5 @@
 """``stt-ru stream`` as a person types it, in this process."""
 
-import inspect
 import json
 import os
 import subprocess
@@ -10,16 +9,11 @@ from pathlib import Path
 import pytest
 import soundfile
 
-from stt_ru.cli import stream as command
 from stt_ru.cli.entry import run
 from stt_ru.cli.interrupts import Interruption
-from stt_ru.recognition import user_modules as models
-from stt_ru.recognition.onnx_models import EMBEDDED_MODEL, weights_digest
-from stt_ru.streaming.engines.adapters import OfflineToStreaming
-from stt_ru.streaming.engines.tiny_ru import NAME
+from stt_ru.recognition.onnx_models import weights_digest
 from stt_ru.streaming.engines.tiny_ru_stream import FILES, MODEL_DIR
 from stt_ru.streaming.run.history import load_history
-from stt_ru.streaming.run.results import StreamOptions
 from tests.streaming.fakes import tone
 
 
@@ -320,8 +314,12 @@ def test_a_streaming_model_is_measured_on_whole_recordings_too(
     ("given", "named"),
     [
         ("", ""),
-        ("--language ru --workers auto --mono --vad-threshold 0.5", ""),
+        ("--mono --variants --offline", ""),
         ("--language en", "--language"),
+        (  # given is given, be it with the value it has anyway
+            "--vad-threshold 0.5 --workers auto --quantization int8",
+            "--quantization, --workers, --vad-threshold",
+        ),
         ("--no-vad --workers 2 --mono", "--workers, --no-vad"),
         ("--max-speech-s 5 --device cpu --batch-size 4", "--device, --batch-size, --max-speech-s"),
         (
@@ -351,7 +349,8 @@ def test_options_that_a_streaming_model_has_not_are_named(
 @pytest.mark.parametrize(
     ("given", "named"),
     [
-        ("--language ru --device auto --step 0.5 --interval 0.1", ""),
+        ("--interval 0.1 --speed 1", ""),
+        ("--device auto --step 0.5", "--step, --device"),
         (
             "--no-vad --device cpu --language en --quantization none --step 1",
             "--step, --quantization, --language, --device, --no-vad",
@@ -382,18 +381,6 @@ def test_an_engine_without_its_folder_is_exit_code_2(
 ) -> None:
     assert stt_ru(monkeypatch, command_name, manifest, "-m", "sherpa-stream") == 2
     assert "-m sherpa-stream=КАТАЛОГ" in capsys.readouterr().err
-
-
-def test_the_embedded_models_are_those_of_the_library() -> None:
-    assert models.EMBEDDED == (EMBEDDED_MODEL, NAME)
-
-
-def test_defaults_are_those_of_the_library() -> None:
-    options = StreamOptions()
-    assert (options.interval_s, options.timeout_s) == (command.INTERVAL_S, command.TIMEOUT_S)
-    step = inspect.signature(OfflineToStreaming).parameters["interval"].default
-    assert step == command.STEP_S
-    assert command.DEFAULT_MODEL == EMBEDDED_MODEL
 
 
 def test_help_loads_nothing_heavy() -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 import onnxruntime
 import pytest
 
+from stt_ru.defaults import EMBEDDED_MODEL
 from stt_ru.errors import ModelLoadError, UsageError
 from stt_ru.recognition.onnx_models import (
-    EMBEDDED_MODEL,
     LoadedModel,
     _embedded_folder,
     check_model_name,

@@ -19,7 +19,7 @@ import pytest
 
 from stt_ru.errors import MissingExtraError
 from stt_ru.files.writing import write_report
-from stt_ru.report.findings import SUFFIXES, Findings, make_findings
+from stt_ru.report.findings import Findings, make_findings
 from stt_ru.report.html.charts import _nice, interval_chart, scatter_chart
 from stt_ru.report.html.page import html_report
 from stt_ru.report.render import render
@@ -299,12 +299,6 @@ def test_markdown_and_csv(tmp_path: Path) -> None:
     assert lines[4] == "n,a.wav,,Мама мыла раму,,,,,,,,,,,,файл пуст,"
     formula = written(content(model(row("a", "=1+1", "да"))), tmp_path / "r.csv")
     assert "'=1+1" in formula
-
-
-def test_the_command_knows_every_suffix() -> None:
-    from stt_ru.cli import output as outcome
-
-    assert outcome.SUFFIXES == SUFFIXES
 
 
 def test_charts_without_points_are_nothing() -> None:

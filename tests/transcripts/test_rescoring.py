@@ -16,7 +16,7 @@ from stt_ru.report.json_write import json_report
 from stt_ru.report.table import format_table
 from stt_ru.scoring.multi_reference import score_reference
 from stt_ru.text.marked_references import Marked
-from stt_ru.transcripts import FORMATS, ColumnNames, score_files
+from stt_ru.transcripts import ColumnNames, score_files
 from stt_ru.transcripts.detection import detect
 from stt_ru.transcripts.rescoring import Scored
 from tests.conftest import FakeRecognizer
@@ -437,12 +437,6 @@ def test_the_format_can_be_forced(place: Path) -> None:
     assert counts(score_files(["refs.txt", "hyps.txt"], file_format="kaldi")) == [(1, 1)]
     with pytest.raises(UsageError, match="есть lines, kaldi"):
         score_files(["refs.txt"], file_format="docx")
-
-
-def test_the_command_knows_every_format() -> None:
-    from stt_ru.cli import score as command
-
-    assert command.FORMATS == FORMATS
 
 
 def test_each_pair_is_scored_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

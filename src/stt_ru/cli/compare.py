@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -29,17 +29,16 @@ _MUST_AGREE: Final = {  # fields of the signature, and what they are called in a
 }
 
 
+def _model_option(name: str, report: str) -> Any:
+    help = f"Модель из {report}, если их несколько."
+    return option(name, metavar="ИМЯ", panel=REPORT, help=help)
+
+
 def compare(
     report_a: Annotated[Path, argument("A.json", "Прежний отчёт stt-ru.")],
     report_b: Annotated[Path, argument("B.json", "Новый отчёт stt-ru.")],
-    model_a: Annotated[
-        str | None,
-        option("--model-a", metavar="ИМЯ", panel=REPORT, help="Модель из A, если их несколько."),
-    ] = None,
-    model_b: Annotated[
-        str | None,
-        option("--model-b", metavar="ИМЯ", panel=REPORT, help="Модель из B, если их несколько."),
-    ] = None,
+    model_a: Annotated[str | None, _model_option("--model-a", "A")] = None,
+    model_b: Annotated[str | None, _model_option("--model-b", "B")] = None,
     group_by: ComparedGroups = None,
     fail_if_worse: Annotated[
         bool,

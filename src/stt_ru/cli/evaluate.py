@@ -2,61 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from stt_ru.cli.interrupts import finishing
-from stt_ru.cli.options import (
-    DEFAULT_MODEL,
-    DEVICE,
-    LANGUAGE,
-    MAX_SPEECH_S,
-    MIN_SILENCE_MS,
-    MIN_SPEECH_MS,
-    MODEL,
-    QUANTIZATION,
-    SPEECH_PAD_MS,
-    THRESHOLD,
-    WORK,
-    AllowEmpty,
-    Device,
-    EmbedAudio,
-    Fillers,
-    GlossaryFile,
-    GroupBy,
-    Language,
-    MaxSpeechS,
-    MinSilenceMs,
-    MinSpeechMs,
-    Mono,
-    NoVad,
-    Numbers,
-    Offline,
-    Output,
-    Quantization,
-    Quiet,
-    SpeechPadMs,
-    VadFolder,
-    VadThreshold,
-    Variants,
-    argument,
-    model_option,
-    option,
-)
+from stt_ru import defaults
+from stt_ru.cli import options
+from stt_ru.cli.options import argument, count_option, folder_option, model_option, option
 from stt_ru.cli.output import (
     AskedRules,
     check_output,
     print_and_save,
     recordings_folder,
 )
+from stt_ru.cli.parsing import given_parameters
 from stt_ru.cli.run_models import (
+    Recognition,
     check_models,
-    check_vad,
+    finish,
     forbid_network,
     run_models,
     without_effect,
@@ -66,15 +32,32 @@ from stt_ru.errors import UsageError
 from stt_ru.recognition.threads import call_in_background
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from stt_ru.evaluation import ModelSource
     from stt_ru.manifest import Sample
     from stt_ru.recognition.recognizer import Recognizer
     from stt_ru.recognition.user_modules import ModelRequest
+    from stt_ru.results import ModelReport
+
+_NOT_FOR_STREAMING: Final = (  # parameters that streaming models do not heed
+    "quantization",
+    "language",
+    "device",
+    "workers",
+    "batch_size",
+    "no_vad",
+    "vad_dir",
+    "vad_threshold",
+    "min_speech_ms",
+    "max_speech_s",
+    "min_silence_ms",
+    "speech_pad_ms",
+)
 
 
 def evaluate(
+    ctx: typer.Context,
     manifest: Annotated[
         Path,
         argument(
@@ -88,63 +71,61 @@ def evaluate(
         model_option(
             "Модель onnx-asr, tiny-ru (встроенная, демонстрационная), потоковая – tiny-ru-stream, "
             "sherpa-stream=КАТАЛОГ, vosk-stream=КАТАЛОГ – или МОДУЛЬ:ФУНКЦИЯ своего "
-            f"распознавателя; можно повторять (по умолчанию {DEFAULT_MODEL}).",
+            f"распознавателя; можно повторять (по умолчанию {defaults.DEFAULT_MODEL}).",
         ),
     ] = None,
-    output: Output = None,
-    embed_audio: EmbedAudio = False,
-    quiet: Quiet = False,
-    quantization: Quantization = QUANTIZATION,
+    output: options.Output = None,
+    embed_audio: options.EmbedAudio = False,
+    quiet: options.Quiet = False,
+    quantization: options.Quantization = defaults.QUANTIZATION,
     model_dir: Annotated[
         Path | None,
-        option("--model-dir", metavar="КАТАЛОГ", panel=MODEL, help="Файлы модели, если она одна."),
+        folder_option("--model-dir", panel=options.MODEL, help="Файлы модели, если она одна."),
     ] = None,
-    language: Language = LANGUAGE,
-    device: Device = DEVICE,
-    offline: Offline = False,
+    language: options.Language = defaults.LANGUAGE,
+    device: options.Device = defaults.DEVICE,
+    offline: options.Offline = False,
     workers: Annotated[
         str,
         option(
             "--workers",
             metavar="N|auto",
-            panel=WORK,
+            panel=options.WORK,
             help="Сколько записей распознавать одновременно (по умолчанию auto – по числу ядер).",
         ),
     ] = "auto",
     batch_size: Annotated[
         int,
-        option(
+        count_option(
             "--batch-size",
-            metavar="N",
-            panel=WORK,
-            parser=whole_number(1),
-            help="Отрезков в одном вызове модели (по умолчанию 1: текст не зависит от соседей).",
+            panel=options.WORK,
+            help=f"Отрезков в одном вызове модели (по умолчанию {defaults.BATCH_SIZE}: текст не "
+            "зависит от соседей).",
         ),
-    ] = 1,
-    mono: Mono = False,
-    no_vad: NoVad = False,
-    vad_dir: VadFolder = None,
-    vad_threshold: VadThreshold = THRESHOLD,
-    min_speech_ms: MinSpeechMs = MIN_SPEECH_MS,
-    max_speech_s: MaxSpeechS = MAX_SPEECH_S,
-    min_silence_ms: MinSilenceMs = MIN_SILENCE_MS,
-    speech_pad_ms: SpeechPadMs = SPEECH_PAD_MS,
-    group_by: GroupBy = None,
+    ] = defaults.BATCH_SIZE,
+    mono: options.Mono = False,
+    no_vad: options.NoVad = False,
+    vad_dir: options.VadFolder = None,
+    vad_threshold: options.VadThreshold = defaults.VAD_THRESHOLD,
+    min_speech_ms: options.MinSpeechMs = defaults.MIN_SPEECH_MS,
+    max_speech_s: options.MaxSpeechS = defaults.MAX_SPEECH_S,
+    min_silence_ms: options.MinSilenceMs = defaults.MIN_SILENCE_MS,
+    speech_pad_ms: options.SpeechPadMs = defaults.SPEECH_PAD_MS,
+    group_by: options.GroupBy = None,
     cache: Annotated[
         Path | None,
-        option(
+        folder_option(
             "--cache",
-            metavar="КАТАЛОГ",
-            panel=WORK,
+            panel=options.WORK,
             help="Хранить распознанное здесь и не распознавать дважды: прерванный прогон "
             "продолжается, исправленный эталон стоит секунд.",
         ),
     ] = None,
-    variants: Variants = False,
-    numbers: Numbers = "as-is",
-    fillers: Fillers = False,
-    glossary: GlossaryFile = None,
-    allow_empty: AllowEmpty = False,
+    variants: options.Variants = False,
+    numbers: options.Numbers = "as-is",
+    fillers: options.Fillers = False,
+    glossary: options.GlossaryFile = None,
+    allow_empty: options.AllowEmpty = False,
 ) -> None:
     """Считает WER, CER и скорость моделей на ваших записях.
 
@@ -154,108 +135,163 @@ def evaluate(
     Коды выхода: 0 – всё сделано; 1 – модель не загрузилась, запись не распознана или отчёт не
     записан; 2 – неверные аргументы или манифест; 130 – Ctrl+C, 143 – SIGTERM.
     """
-    from stt_ru.analysis.grouping import check_group_by
-    from stt_ru.files.writing import check_folder
+    request = EvaluateRequest(
+        manifest=manifest,
+        allow_empty=allow_empty,
+        variants=variants,
+        models=model or [defaults.DEFAULT_MODEL],
+        model_dir=model_dir,
+        recognition=Recognition(
+            quantization=quantization,
+            language=language,
+            device=device,
+            offline=offline,
+            no_vad=no_vad,
+            vad_dir=vad_dir,
+            vad={
+                "threshold": vad_threshold,
+                "min_speech_ms": min_speech_ms,
+                "max_speech_s": max_speech_s,
+                "min_silence_ms": min_silence_ms,
+                "speech_pad_ms": speech_pad_ms,
+            },
+        ),
+        split_channels=not mono,
+        batch_size=batch_size,
+        threads=_threads(workers),
+        cache=cache,
+        quiet=quiet,
+        output=output,
+        embed_audio=embed_audio,
+        group_by=group_by,
+        rules=AskedRules(numbers == "match", fillers, glossary),
+        given=given_parameters(ctx),
+    )
+    raise typer.Exit(_evaluate(request))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluateRequest:
+    """What a user asks of ``stt-ru evaluate``.
+
+    Attributes:
+        manifest: The recordings and their texts.
+        allow_empty: Whether an empty reference is a recording without speech.
+        variants: Whether references are read as marked ones.
+        models: Values of ``-m``.
+        model_dir: The files of the only model.
+        recognition: How models of onnx-asr are to recognise.
+        split_channels: Whether each channel is recognised by itself.
+        batch_size: Stretches in one call of a model.
+        threads: Recordings at a time; None for as many as suit the machine.
+        cache: Folder of what was recognised before; None for none.
+        quiet: Whether to show no progress.
+        output: The report's file; None for none.
+        embed_audio: Whether a page holds the recordings.
+        group_by: The column whose values are independent; None for recordings.
+        rules: Spelling rules to show WER under.
+        given: Names of the parameters that the user gave.
+    """
+
+    manifest: Path
+    allow_empty: bool
+    variants: bool
+    models: Sequence[str]
+    model_dir: Path | None
+    recognition: Recognition
+    split_channels: bool
+    batch_size: int
+    threads: int | None
+    cache: Path | None
+    quiet: bool
+    output: Path | None
+    embed_audio: bool
+    group_by: str | None
+    rules: AskedRules
+    given: Collection[str]
+
+
+def _evaluate(request: EvaluateRequest) -> int:
+    """Check what is asked for, run the models, print and save; the exit code."""
     from stt_ru.manifest import load_manifest
     from stt_ru.recognition.user_modules import parse_models
 
     notices: list[str] = []  # said after the table, where they are seen
-    threads = _workers(workers)
     samples = load_manifest(
-        manifest, allow_empty=allow_empty, variants=variants, warn=notices.append
+        request.manifest,
+        allow_empty=request.allow_empty,
+        variants=request.variants,
+        warn=notices.append,
     )
-    requests = parse_models(model or [DEFAULT_MODEL], model_dir)
-    check_output(output, [manifest], embed_audio=embed_audio)
-    rules = AskedRules(numbers == "match", fillers, glossary)
-    rules.check()
-    if group_by is not None:
-        check_group_by(group_by, (list(sample.extra) for sample in samples))
-    if cache is not None:
-        check_folder(cache, "--cache")
-    check_vad(no_vad=no_vad, vad_dir=vad_dir)
+    models = parse_models(request.models, request.model_dir)
+    _check(request, samples)
 
     # From here on the heavy libraries are loaded; a wrong request above has not paid for them.
-    if offline:
+    if request.recognition.offline:
         forbid_network()
     call_in_background(lambda: import_module("stt_ru.evaluation"))
     from stt_ru.evaluation import evaluate_models
-    from stt_ru.recognition.onnx_models import providers_for
-    from stt_ru.recognition.segmentation import VadOptions
     from stt_ru.streaming.run.sources import STREAMING_ENGINES
 
-    vad = VadOptions(
-        threshold=vad_threshold,
-        min_speech_ms=min_speech_ms,
-        max_speech_s=max_speech_s,
-        min_silence_ms=min_silence_ms,
-        speech_pad_ms=speech_pad_ms,
-    )
-    providers = providers_for(device)
-    check_models(
-        requests,
-        STREAMING_ENGINES,
-        language=language,
-        max_speech_s=max_speech_s,
-        vad_dir=vad_dir,
-    )
-    given = {
-        "--quantization": quantization != QUANTIZATION,
-        "--language": language != LANGUAGE,
-        "--device": device != DEVICE,
-        "--workers": threads is not None,
-        "--batch-size": batch_size != 1,
-        "--no-vad": no_vad,
-        "--vad-dir": vad_dir is not None,
-        "--vad-threshold": vad_threshold != THRESHOLD,
-        "--min-speech-ms": min_speech_ms != MIN_SPEECH_MS,
-        "--max-speech-s": max_speech_s != MAX_SPEECH_S,
-        "--min-silence-ms": min_silence_ms != MIN_SILENCE_MS,
-        "--speech-pad-ms": speech_pad_ms != SPEECH_PAD_MS,
-    }
-    notices += without_effect(requests, STREAMING_ENGINES, given)
-    settings = {
-        "quantization": quantization,
-        "language": language,
-        "providers": providers,
-        "vad": None if no_vad else vad,
-        "vad_dir": vad_dir,
-        "split_channels": not mono,
-        "batch_size": batch_size,
-        "offline": offline,
-        "workers": threads or _workers_for(samples, providers),
-        "longest_s": max_speech_s,
-    }
-    sources = _sources(requests, settings, threads)
-    if cache is not None:
-        sources = [_cached(source, cache) for source in sources]
-    folder = recordings_folder(manifest)
+    settings = _settings(request, samples)
+    check_models(models, STREAMING_ENGINES, request.recognition)
+    notices += without_effect(models, STREAMING_ENGINES, request.given, _NOT_FOR_STREAMING)
+    sources = _sources(request, models, settings)
     reports, interrupted = run_models(
-        lambda progress: evaluate_models(sources, samples, variants=variants, progress=progress),
-        quiet=quiet,
+        lambda progress: evaluate_models(
+            sources, samples, variants=request.variants, progress=progress
+        ),
+        quiet=request.quiet,
     )
-    with finishing() as late:
-        code = print_and_save(
-            reports,
-            notices,
-            manifest=str(manifest),
-            output=output,
-            group_by=group_by,
-            rules=rules,
-            folder=folder,
-            embed_audio=embed_audio,
-        )
-    if interrupted is not None:
-        code = interrupted.exit_code
-    raise typer.Exit(late.exit_code or code)
+    return finish(lambda: _print_and_save(request, reports, notices), interrupted)
 
 
-def _workers(text: str) -> int | None:
+def _check(request: EvaluateRequest, samples: Sequence[Sample]) -> None:
+    """Refuse what can be seen to be wrong before the heavy libraries are loaded."""
+    from stt_ru.analysis.grouping import check_group_by
+    from stt_ru.files.writing import check_folder
+
+    check_output(request.output, [request.manifest], embed_audio=request.embed_audio)
+    request.rules.check()
+    if request.group_by is not None:
+        check_group_by(request.group_by, (list(sample.extra) for sample in samples))
+    if request.cache is not None:
+        check_folder(request.cache, "--cache")
+    request.recognition.check()
+
+
+def _print_and_save(
+    request: EvaluateRequest, reports: Sequence[ModelReport], notices: Sequence[str]
+) -> int:
+    return print_and_save(
+        reports,
+        notices,
+        manifest=str(request.manifest),
+        output=request.output,
+        group_by=request.group_by,
+        rules=request.rules,
+        folder=recordings_folder(request.manifest),
+        embed_audio=request.embed_audio,
+    )
+
+
+def _threads(text: str) -> int | None:
     if text.lower() == "auto":
         return None
     try:
         return whole_number(1)(text)
     except typer.BadParameter as error:
         raise UsageError(f"--workers: {error.message}") from error
+
+
+def _settings(request: EvaluateRequest, samples: Sequence[Sample]) -> dict[str, Any]:
+    """Arguments of `stt_ru.Transcriber`."""
+    settings = request.recognition.settings()
+    return settings | {
+        "split_channels": request.split_channels,
+        "batch_size": request.batch_size,
+        "workers": request.threads or _workers_for(samples, settings["providers"]),
+    }
 
 
 def _workers_for(samples: Sequence[Sample], providers: Sequence[str]) -> int:
@@ -269,32 +305,38 @@ def _workers_for(samples: Sequence[Sample], providers: Sequence[str]) -> int:
 
 
 def _sources(
-    requests: Sequence[ModelRequest], settings: dict[str, Any], threads: int | None
+    request: EvaluateRequest, models: Sequence[ModelRequest], settings: dict[str, Any]
 ) -> list[ModelSource]:
+    from stt_ru.recognition.user_modules import labels
+
+    sources = [
+        _source(model, label, settings, request.threads)
+        for model, label in zip(models, labels(models), strict=True)
+    ]
+    if request.cache is None:
+        return sources
+    return [_cached(source, request.cache) for source in sources]
+
+
+def _source(
+    model: ModelRequest, label: str, settings: dict[str, Any], threads: int | None
+) -> ModelSource:
     from stt_ru.evaluation import ModelSource
     from stt_ru.recognition.transcriber import Transcriber
-    from stt_ru.recognition.user_modules import labels, user_factory
+    from stt_ru.recognition.user_modules import user_factory
     from stt_ru.streaming.run.sources import STREAMING_ENGINES, streaming_recognizer
 
-    def transcriber(request: ModelRequest) -> Recognizer:
-        return Transcriber(request.name, model_dir=request.folder, **settings)
+    def transcriber() -> Recognizer:
+        return Transcriber(model.name, model_dir=model.folder, **settings)
 
-    def streaming(request: ModelRequest) -> Recognizer:
-        return streaming_recognizer(
-            request.name, request.folder, split_channels=settings["split_channels"]
-        )
+    def streaming() -> Recognizer:
+        split_channels = settings["split_channels"]
+        return streaming_recognizer(model.name, model.folder, split_channels=split_channels)
 
-    sources = []
-    for request, label in zip(requests, labels(requests), strict=True):
-        if request.is_factory:
-            factory = user_factory(request.name)
-            sources.append(ModelSource(request.name, label, factory, concurrency=threads))
-            continue
-        load = partial(transcriber, request)
-        if request.name in STREAMING_ENGINES:
-            load = partial(streaming, request)
-        sources.append(ModelSource(request.name, label, load))
-    return sources
+    if model.is_factory:
+        return ModelSource(model.name, label, user_factory(model.name), concurrency=threads)
+    is_streaming = model.name in STREAMING_ENGINES
+    return ModelSource(model.name, label, streaming if is_streaming else transcriber)
 
 
 def _cached(source: ModelSource, folder: Path) -> ModelSource:

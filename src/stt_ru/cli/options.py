@@ -1,7 +1,7 @@
 """The options that commands share: each is declared once, and means the same everywhere.
 
-A command writes ``vad_dir: VadFolder = None``; options of its own it makes by `option`. Light on
-purpose: it is loaded for ``--help``.
+A command writes ``vad_dir: options.VadFolder = None``; options of its own it makes by `option`.
+Light on purpose: it is loaded for ``--help``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,22 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from stt_ru.cli.russian import number, one_of
+from stt_ru.cli.russian import number, one_of, whole_number
+from stt_ru.defaults import (
+    DEVICE,
+    DEVICES,
+    LANGUAGE,
+    LATENCY_METRICS,
+    MAX_SPEECH_S,
+    MIN_SILENCE_MS,
+    MIN_SPEECH_MS,
+    QUALITY_METRICS,
+    QUANTIZATION,
+    REPORT_SUFFIXES,
+    SPEECH_PAD_MS,
+    TOKENIZER,
+    VAD_THRESHOLD,
+)
 
 MODEL: Final = "Модель"
 AUDIO: Final = "Звук и поиск речи"
@@ -22,26 +37,49 @@ DATA: Final = "Данные"
 METRICS: Final = "Показатели"
 """Headings of the help, under which options stand."""
 
-# Written here as well as in the library, whose modules are heavy; tests keep them equal.
-DEFAULT_MODEL: Final = "gigaam-v3-e2e-rnnt"
-QUANTIZATION: Final = "int8"
-LANGUAGE: Final = "ru"
-DEVICE: Final = "auto"
-THRESHOLD: Final = 0.5
-MIN_SPEECH_MS: Final = 250.0
-MAX_SPEECH_S: Final = 20.0
-MIN_SILENCE_MS: Final = 100.0
-SPEECH_PAD_MS: Final = 30.0
-QUALITY: Final = ("BLEU",)
-LATENCY: Final = ("AL", "AP", "DAL")
-TOKENIZER: Final = "13a"
 
+def option(
+    *names: str,
+    help: str,
+    panel: str,
+    metavar: str | None = None,
+    default: float | str | None = None,
+    **more: Any,
+) -> Any:
+    """A typer option that stands under the heading ``panel``.
 
-def option(*names: str, help: str, panel: str, metavar: str | None = None, **more: Any) -> Any:
-    """A typer option that stands under the heading ``panel``; its help says its default."""
+    Args:
+        names: As it is typed.
+        help: What it does; a whole sentence, unless ``default`` ends it.
+        panel: The heading.
+        metavar: What its value is called.
+        default: The value it has when it is not given, where the help is to end with it.
+        more: Of `typer.Option`.
+    """
+    if default is not None:
+        value = default if isinstance(default, str) else f"{default:g}"
+        help = f"{help} (по умолчанию {value})."
     return typer.Option(
         *names, help=help, metavar=metavar, show_default=False, rich_help_panel=panel, **more
     )
+
+
+def folder_option(*names: str, help: str, panel: str) -> Any:
+    """An option that names a folder."""
+    return option(*names, metavar="КАТАЛОГ", panel=panel, help=help)
+
+
+def count_option(name: str, *, help: str, panel: str, default: float | None = None) -> Any:
+    """An option whose value is a whole number from 1."""
+    return option(
+        name, metavar="N", panel=panel, parser=whole_number(1), help=help, default=default
+    )
+
+
+def seconds_option(name: str, *, help: str, panel: str, default: float) -> Any:
+    """An option whose value is a time longer than none, in seconds."""
+    parser = number(0, exclusive=True)
+    return option(name, metavar="С", panel=panel, parser=parser, help=help, default=default)
 
 
 def argument(metavar: str, help: str) -> Any:
@@ -95,7 +133,8 @@ Language = Annotated[
         "--language",
         metavar="КОД",
         panel=MODEL,
-        help=f"Язык речи для многоязычных моделей (по умолчанию {LANGUAGE}).",
+        help="Язык речи для многоязычных моделей",
+        default=LANGUAGE,
     ),
 ]
 Device = Annotated[
@@ -104,8 +143,8 @@ Device = Annotated[
         "--device",
         metavar="УСТРОЙСТВО",
         panel=MODEL,
-        parser=one_of("auto", "cpu", "cuda", "coreml", "directml"),
-        help="auto (по умолчанию), cpu, cuda, coreml, directml.",
+        parser=one_of(*DEVICES),
+        help=", ".join(DEVICES).replace(DEVICE, f"{DEVICE} (по умолчанию)") + ".",
     ),
 ]
 Offline = Annotated[bool, option("--offline", panel=MODEL, help="Не обращаться к сети.")]
@@ -118,8 +157,7 @@ NoVad = Annotated[
     option("--no-vad", panel=AUDIO, help="Распознавать звук целиком, без поиска речи."),
 ]
 VadFolder = Annotated[
-    Path | None,
-    option("--vad-dir", metavar="КАТАЛОГ", panel=AUDIO, help="Где лежит silero_vad.onnx."),
+    Path | None, folder_option("--vad-dir", panel=AUDIO, help="Где лежит silero_vad.onnx.")
 ]
 VadThreshold = Annotated[
     float,
@@ -128,18 +166,18 @@ VadThreshold = Annotated[
         metavar="P",
         panel=AUDIO,
         parser=number(0, 1, exclusive=True),
-        help=f"Вероятность, с которой начинается речь (по умолчанию {THRESHOLD:g}).",
+        help="Вероятность, с которой начинается речь",
+        default=VAD_THRESHOLD,
     ),
 ]
+
+
+def _milliseconds_option(name: str, help: str, default: float) -> Any:
+    return option(name, metavar="МС", panel=AUDIO, parser=number(0), help=help, default=default)
+
+
 MinSpeechMs = Annotated[
-    float,
-    option(
-        "--min-speech-ms",
-        metavar="МС",
-        panel=AUDIO,
-        parser=number(0),
-        help=f"Отрезки короче отбрасываются (по умолчанию {MIN_SPEECH_MS:g}).",
-    ),
+    float, _milliseconds_option("--min-speech-ms", "Отрезки короче отбрасываются", MIN_SPEECH_MS)
 ]
 MaxSpeechS = Annotated[
     float,
@@ -148,38 +186,30 @@ MaxSpeechS = Annotated[
         metavar="С",
         panel=AUDIO,
         parser=number(1),
-        help=f"Отрезки длиннее режутся в тихом месте (по умолчанию {MAX_SPEECH_S:g}).",
+        help="Отрезки длиннее режутся в тихом месте",
+        default=MAX_SPEECH_S,
     ),
 ]
 MinSilenceMs = Annotated[
     float,
-    option(
-        "--min-silence-ms",
-        metavar="МС",
-        panel=AUDIO,
-        parser=number(0),
-        help=f"Пауза короче не разделяет отрезки (по умолчанию {MIN_SILENCE_MS:g}).",
-    ),
+    _milliseconds_option("--min-silence-ms", "Пауза короче не разделяет отрезки", MIN_SILENCE_MS),
 ]
 SpeechPadMs = Annotated[
-    float,
-    option(
-        "--speech-pad-ms",
-        metavar="МС",
-        panel=AUDIO,
-        parser=number(0),
-        help=f"Запас по краям отрезка (по умолчанию {SPEECH_PAD_MS:g}).",
-    ),
+    float, _milliseconds_option("--speech-pad-ms", "Запас по краям отрезка", SPEECH_PAD_MS)
 ]
 
 # Texts
 
+
+def allow_empty_option(help: str, panel: str) -> Any:
+    """``--allow-empty``; which references are meant is the command's own."""
+    return option("--allow-empty", panel=panel, help=help)
+
+
 AllowEmpty = Annotated[
     bool,
-    option(
-        "--allow-empty",
-        panel=TEXT,
-        help="Пустой эталон – запись без речи: всё распознанное в ней считается вставками.",
+    allow_empty_option(
+        "Пустой эталон – запись без речи: всё распознанное в ней считается вставками.", TEXT
     ),
 ]
 Variants = Annotated[
@@ -220,12 +250,13 @@ GlossaryFile = Annotated[
 
 # Table and report
 
-Output = Annotated[
-    Path | None,
-    option(
-        "-o", "--output", metavar="ФАЙЛ", panel=REPORT, help="Отчёт .json, .html, .md, .csv, .xlsx."
-    ),
-]
+
+def output_option(help: str, metavar: str = "ФАЙЛ") -> Any:
+    """``-o``; what the file can be is the command's own."""
+    return option("-o", "--output", metavar=metavar, panel=REPORT, help=help)
+
+
+Output = Annotated[Path | None, output_option(f"Отчёт {', '.join(REPORT_SUFFIXES)}.")]
 EmbedAudio = Annotated[
     bool,
     option("--embed-audio", panel=REPORT, help="Положить записи внутрь страницы .html."),
@@ -290,9 +321,26 @@ def source_type_option(help: str) -> Any:
     )
 
 
-def metrics_option(name: str, help: str) -> Any:
-    """An option that names measures; which there are is the command's own."""
-    return option(name, metavar="ИМЯ...", panel=METRICS, help=help)
+def quality_option(also: str = "") -> Any:
+    """``--quality-metrics``; ``also`` is a measure that only this command has."""
+    names = ", ".join(("CHRF", "WER", "CER", *([also] if also else [])))
+    return option(
+        "--quality-metrics",
+        metavar="ИМЯ...",
+        panel=METRICS,
+        help=f"{' '.join(QUALITY_METRICS)} (по умолчанию), {names} или свои; можно несколько.",
+    )
+
+
+def latency_option(more: str) -> Any:
+    """``--latency-metrics``; how computation-aware ones are asked for is the command's own."""
+    return option(
+        "--latency-metrics",
+        metavar="ИМЯ...",
+        panel=METRICS,
+        help=f"{' '.join(LATENCY_METRICS)} (по умолчанию), LAAL, AP_HYP, ATD, StartOffset, "
+        f"EndOffset, NumChunks, RTF{more}",
+    )
 
 
 LatencyUnitName = Annotated[
@@ -319,6 +367,7 @@ Tokenizer = Annotated[
         "--sacrebleu-tokenizer",
         metavar="ИМЯ",
         panel=METRICS,
-        help=f"Как BLEU делит текст на слова (по умолчанию {TOKENIZER}).",
+        help="Как BLEU делит текст на слова",
+        default=TOKENIZER,
     ),
 ]

@@ -10,15 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from stt_ru.cli.stdio import print_answer, print_message
+from stt_ru.defaults import REPORT_SUFFIXES
 from stt_ru.errors import MissingExtraError, ReportError, UsageError
 
 if TYPE_CHECKING:
     from stt_ru.report.sentences import Note
     from stt_ru.results import ModelReport
     from stt_ru.scoring.relaxed import Rules
-
-# Written here as well as in the library, which is not light; a test keeps them equal.
-SUFFIXES: Final = (".json", ".html", ".md", ".csv", ".xlsx")
 
 # The package that a file takes, and the extra it is in.
 _PACKAGES: Final = {".html": ("jinja2", "report"), ".xlsx": ("xlsxwriter", "xlsx")}
@@ -77,7 +75,7 @@ def check_output(
     output: Path | None,
     inputs: Sequence[Path],
     *,
-    suffixes: tuple[str, ...] = SUFFIXES,
+    suffixes: tuple[str, ...] = REPORT_SUFFIXES,
     what: str = "отчёт",
     embed_audio: bool = False,
 ) -> None:

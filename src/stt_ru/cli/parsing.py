@@ -1,12 +1,15 @@
-"""Arguments that typer does not parse by itself: names of measures, options of an agent."""
+"""What typer does not do by itself: names of measures, an agent's options, what was given."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from stt_ru.cli.russian import RussianCommand
+
+if TYPE_CHECKING:
+    import typer
 
 MANY_VALUED: Final = ("--quality-metrics", "--latency-metrics")
 
@@ -97,6 +100,17 @@ def set_agent_options_aside(
         else:
             target.append(arg)
     return own, agents
+
+
+def given_parameters(ctx: typer.Context) -> frozenset[str]:
+    """Names of the parameters that the user gave, be it with the value they have by default."""
+    given = set()
+    for name in ctx.params:
+        source = ctx.get_parameter_source(name)
+        # Known by its name: typer's parser, whose enumeration it is, is typer's private matter.
+        if source is not None and source.name not in ("DEFAULT", "DEFAULT_MAP"):
+            given.add(name)
+    return frozenset(given)
 
 
 def split_names(values: Sequence[str] | None, default: Sequence[str]) -> tuple[str, ...]:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import sys
-from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
 
 from stt_ru.cli.stdio import print_message
 from stt_ru.recognition.progress import SilentListener
 from stt_ru.report.table import percent, speed
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from rich.progress import Progress as Bar
     from rich.progress import TaskID
 
@@ -21,29 +20,19 @@ if TYPE_CHECKING:
 _LINE_EVERY_S: Final = 10.0
 
 
-def progress_view(*, quiet: bool) -> AbstractContextManager[ProgressListener]:
-    """The view that suits where stderr goes, to be opened and closed."""
+@contextmanager
+def progress_view(*, quiet: bool) -> Iterator[ProgressListener]:
+    """Show where the work stands, in the way that suits where stderr goes."""
     if quiet:
-        return _NoView()
-    if sys.stderr.isatty():
-        return _BarView()
-    return _LinesView()
+        yield SilentListener()
+    elif sys.stderr.isatty():
+        with _bar() as bar:
+            yield _BarView(bar)
+    else:
+        yield _LinesView()
 
 
-class _NoView(SilentListener):
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        pass
-
-
-class _LinesView(_NoView):
+class _LinesView:
     def __init__(self) -> None:
         self._said_at = 0.0
 
@@ -57,22 +46,27 @@ class _LinesView(_NoView):
             print_message(f"{progress.model}: {describe(progress)}")
 
 
-class _BarView(_NoView):
-    def __init__(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn
+def _bar() -> Bar:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
 
-        self._bar: Bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=None),
-            TextColumn("{task.fields[state]}"),
-            console=Console(stderr=True),
-            transient=True,
-        )
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=None),
+        TextColumn("{task.fields[state]}"),
+        console=Console(stderr=True),
+        transient=True,
+    )
+
+
+class _BarView:
+    def __init__(self, bar: Bar) -> None:
+        self._bar = bar
         self._task: TaskID | None = None
 
     def loading(self, label: str) -> None:
-        self._remove()
+        if self._task is not None:
+            self._bar.remove_task(self._task)
         self._task = self._bar.add_task(label, total=None, state="загружается")
 
     def advanced(self, progress: Progress) -> None:
@@ -84,23 +78,6 @@ class _BarView(_NoView):
             completed=progress.share,
             state=describe(progress),
         )
-
-    def _remove(self) -> None:
-        if self._task is not None:
-            self._bar.remove_task(self._task)
-            self._task = None
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._bar.stop()
 
 
 def describe(progress: Progress) -> str:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from stt_ru.cli.options import REPORT, EmbedAudio, GlossaryFile, GroupBy, argument, option
+from stt_ru.cli.options import (
+    REPORT,
+    EmbedAudio,
+    GlossaryFile,
+    GroupBy,
+    argument,
+    folder_option,
+    output_option,
+)
 from stt_ru.cli.output import AskedRules, check_output, print_warning, recordings_folder
 from stt_ru.cli.stdio import print_message
 from stt_ru.errors import UsageError
@@ -18,20 +26,14 @@ def report(
     stored: Annotated[Path, argument("ОТЧЁТ.json", "Отчёт stt-ru.")],
     output: Annotated[
         Path,
-        option(
-            "-o",
-            "--output",
-            metavar="ФАЙЛ",
-            panel=REPORT,
-            help="Куда: .html – страница, .md – таблицы, .csv – строка на запись, .xlsx – книга "
-            "Excel.",
+        output_option(
+            "Куда: .html – страница, .md – таблицы, .csv – строка на запись, .xlsx – книга Excel."
         ),
     ],
     audio_dir: Annotated[
         Path | None,
-        option(
+        folder_option(
             "--audio-dir",
-            metavar="КАТАЛОГ",
             panel=REPORT,
             help="Где лежат записи (по умолчанию там, где был манифест, или рядом с отчётом).",
         ),

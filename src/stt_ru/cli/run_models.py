@@ -8,15 +8,17 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import chdir, redirect_stdout
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from stt_ru.cli.interrupts import Interrupted
+from stt_ru.cli.interrupts import Interrupted, finishing
 from stt_ru.cli.stdio import print_message
+from stt_ru.defaults import MAX_SPEECH_S
 from stt_ru.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from stt_ru.evaluation import ProgressListener
     from stt_ru.recognition.user_modules import ModelRequest
@@ -24,32 +26,71 @@ if TYPE_CHECKING:
 Report = TypeVar("Report")
 
 
-def check_vad(*, no_vad: bool, vad_dir: Path | None) -> None:
-    """Refuse a search for speech that is asked for and forbidden at once.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recognition:
+    """How models of onnx-asr are to recognise, as the options of a command say it.
 
-    Raises:
-        UsageError: Saying so.
+    Attributes:
+        quantization: Weights; None for the full ones.
+        language: Of the speech.
+        device: What computes.
+        offline: Whether the network is not to be asked.
+        no_vad: Whether speech is not to be searched for.
+        vad_dir: Folder of the VAD's file; None for its own place.
+        vad: Values of `VadOptions` by their names; the rest are the defaults.
     """
-    if no_vad and vad_dir is not None:
-        raise UsageError("--no-vad и --vad-dir вместе не имеют смысла: оставьте одно из двух")
+
+    quantization: str | None
+    language: str
+    device: str
+    offline: bool
+    no_vad: bool
+    vad_dir: Path | None
+    vad: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def max_speech_s(self) -> float:
+        """The longest stretch that a model is given."""
+        return self.vad.get("max_speech_s", MAX_SPEECH_S)
+
+    def check(self) -> None:
+        """Refuse a search for speech that is asked for and forbidden at once.
+
+        Raises:
+            UsageError: Saying so.
+        """
+        if self.no_vad and self.vad_dir is not None:
+            raise UsageError("--no-vad и --vad-dir вместе не имеют смысла: оставьте одно из двух")
+
+    def settings(self) -> dict[str, Any]:
+        """Arguments of `stt_ru.Transcriber`; takes the heavy libraries.
+
+        Raises:
+            UsageError: If the device is not there.
+        """
+        from stt_ru.recognition.onnx_models import providers_for
+        from stt_ru.recognition.segmentation import VadOptions
+
+        return {
+            "quantization": self.quantization,
+            "language": self.language,
+            "providers": providers_for(self.device),
+            "vad": None if self.no_vad else VadOptions(**self.vad),
+            "vad_dir": self.vad_dir,
+            "longest_s": self.max_speech_s,
+            "offline": self.offline,
+        }
 
 
 def check_models(
-    requests: Sequence[ModelRequest],
-    streaming: Sequence[str],
-    *,
-    language: str,
-    max_speech_s: float,
-    vad_dir: Path | None,
+    requests: Sequence[ModelRequest], streaming: Sequence[str], recognition: Recognition
 ) -> None:
     """Refuse what cannot be loaded, before anything is; takes the heavy libraries.
 
     Args:
         requests: The models asked for.
         streaming: Names of models that stream by themselves, which the command knows.
-        language: Of the speech.
-        max_speech_s: The longest stretch that a model is given.
-        vad_dir: Folder of the VAD's file; None for its own place.
+        recognition: How they are to recognise.
 
     Raises:
         UsageError: Saying what is wrong.
@@ -64,23 +105,27 @@ def check_models(
         elif not request.is_factory:
             has_folder = request.folder is not None
             check_model_name(request.name, has_folder=has_folder, also=streaming)
-            check_request(request.name, language, max_speech_s)
-    if vad_dir is not None:
-        check_vad_folder(vad_dir)
+            check_request(request.name, recognition.language, recognition.max_speech_s)
+    if recognition.vad_dir is not None:
+        check_vad_folder(recognition.vad_dir)
 
 
 def without_effect(
-    requests: Sequence[ModelRequest], streaming: Sequence[str], given: Mapping[str, bool]
+    requests: Sequence[ModelRequest],
+    streaming: Sequence[str],
+    given: Collection[str],
+    only_others: Sequence[str],
 ) -> list[str]:
     """What to say of options that streaming models do not heed; nothing without either.
 
     Args:
         requests: The models asked for.
         streaming: Names of models that stream by themselves, which the command knows.
-        given: The options that only other models heed, and whether each was given.
+        given: Names of the parameters that the user gave.
+        only_others: Names of those that only other models heed.
     """
     models = dict.fromkeys(request.name for request in requests if request.name in streaming)
-    names = [name for name, is_given in given.items() if is_given]
+    names = [f"--{name.replace('_', '-')}" for name in only_others if name in given]
     if not models or not names:
         return []
     return [f"на потоковые модели ({', '.join(models)}) не действуют параметры: {', '.join(names)}"]
@@ -120,3 +165,20 @@ def run_models(
         print_message(f"Прервано: {left if reports else 'целиком не оценена ни одна модель'}")
         return reports, interruption
     return reports, None
+
+
+def finish(save: Callable[[], int], interrupted: Interrupted | None) -> int:
+    """Print and save what is complete; a signal waits for it.
+
+    Args:
+        save: Does it, and returns its exit code.
+        interrupted: How the user stopped the work before; None when all is done.
+
+    Returns:
+        The exit code of the command.
+    """
+    with finishing() as late:
+        code = save()
+    if interrupted is not None:
+        code = interrupted.exit_code
+    return late.exit_code or code

@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from stt_ru.cli.options import (
-    Fillers,
-    GlossaryFile,
-    GroupBy,
-    Numbers,
-    Output,
-    Variants,
-    argument,
-    option,
-)
+from stt_ru.cli import options
+from stt_ru.cli.options import allow_empty_option, argument, option
 from stt_ru.cli.output import (
     AskedRules,
     check_output,
@@ -24,11 +16,13 @@ from stt_ru.cli.output import (
     recordings_folder,
 )
 from stt_ru.cli.russian import one_of
+from stt_ru.defaults import TRANSCRIPT_FORMATS
 
 _TEXTS = "Тексты"
 
-# Written here as well as in the library, which is not light; a test keeps them equal.
-FORMATS = ("lines", "kaldi", "trn", "stm", "ctm", "csv", "jsonl", "report")
+
+def _column_option(name: str, what: str) -> Any:
+    return option(name, metavar="ИМЯ", panel=_TEXTS, help=f"Колонка {what}.")
 
 
 def score(
@@ -52,23 +46,13 @@ def score(
         ),
     ] = None,
     ref_column: Annotated[
-        str | None,
-        option("--ref-column", metavar="ИМЯ", panel=_TEXTS, help="Колонка эталона (обычно text)."),
+        str | None, _column_option("--ref-column", "эталона (обычно text)")
     ] = None,
     hyp_column: Annotated[
-        str | None,
-        option(
-            "--hyp-column",
-            metavar="ИМЯ",
-            panel=_TEXTS,
-            help="Колонка текста модели (обычно pred_text).",
-        ),
+        str | None, _column_option("--hyp-column", "текста модели (обычно pred_text)")
     ] = None,
     id_column: Annotated[
-        str | None,
-        option(
-            "--id-column", metavar="ИМЯ", panel=_TEXTS, help="Колонка id (обычно id или audio)."
-        ),
+        str | None, _column_option("--id-column", "id (обычно id или audio)")
     ] = None,
     format: Annotated[
         str | None,
@@ -76,21 +60,19 @@ def score(
             "--format",
             metavar="ВИД",
             panel=_TEXTS,
-            parser=one_of(*FORMATS),
-            help=f"Как читать файлы: {', '.join(FORMATS)} (по умолчанию по имени и содержимому).",
+            parser=one_of(*TRANSCRIPT_FORMATS),
+            help=f"Как читать файлы: {', '.join(TRANSCRIPT_FORMATS)} (по умолчанию по имени и "
+            "содержимому).",
         ),
     ] = None,
-    output: Output = None,
-    group_by: GroupBy = None,
-    variants: Variants = False,
-    numbers: Numbers = "as-is",
-    fillers: Fillers = False,
-    glossary: GlossaryFile = None,
+    output: options.Output = None,
+    group_by: options.GroupBy = None,
+    variants: options.Variants = False,
+    numbers: options.Numbers = "as-is",
+    fillers: options.Fillers = False,
+    glossary: options.GlossaryFile = None,
     allow_empty: Annotated[
-        bool,
-        option(
-            "--allow-empty", panel=_TEXTS, help="В --manifest: пустой эталон – запись без речи."
-        ),
+        bool, allow_empty_option("В --manifest: пустой эталон – запись без речи.", _TEXTS)
     ] = False,
 ) -> None:
     """Считает WER и CER готовых текстов, без распознавания.

@@ -6,49 +6,40 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, cast
 
+from stt_ru import defaults
+from stt_ru.cli import options
 from stt_ru.cli.options import (
-    LATENCY,
-    METRICS,
-    QUALITY,
-    TOKENIZER,
-    LatencyUnitName,
-    NoReferenceLength,
-    SourceFile,
-    SpeechOrTexts,
-    TargetFile,
-    Tokenizer,
-    metrics_option,
+    count_option,
+    folder_option,
+    latency_option,
     option,
+    quality_option,
     source_type_option,
 )
+from stt_ru.cli.output import print_warning
 from stt_ru.cli.parsing import split_names
 from stt_ru.cli.russian import number, whole_number
 from stt_ru.cli.stdio import print_message
 
 if TYPE_CHECKING:
+    from stt_ru.simultaneous.core.dataset import Dataset
     from stt_ru.simultaneous.core.record import LatencyUnit
     from stt_ru.simultaneous.core.segments import DataType
 
 HOST: Final = "127.0.0.1"
 
-# Written here as well as in the library, whose modules are heavy; a test keeps them equal.
-PORT: Final = 12321
-MAX_SESSIONS: Final = 1000
-IDLE_MINUTES: Final = 60.0
-
 _SERVER = "Сервер"
 
 
 def serve(
-    manifest: SpeechOrTexts = None,
-    source: SourceFile = None,
-    target: TargetFile = None,
+    manifest: options.SpeechOrTexts = None,
+    source: options.SourceFile = None,
+    target: options.TargetFile = None,
     source_type: Annotated[
         str | None, source_type_option("Что в --source (по умолчанию text).")
     ] = None,
     host: Annotated[
-        str,
-        option("--host", metavar="АДРЕС", panel=_SERVER, help=f"Адрес (по умолчанию {HOST})."),
+        str, option("--host", metavar="АДРЕС", panel=_SERVER, help="Адрес", default=HOST)
     ] = HOST,
     port: Annotated[
         int,
@@ -57,28 +48,27 @@ def serve(
             metavar="ПОРТ",
             panel=_SERVER,
             parser=whole_number(0, 65535),
-            help=f"Порт, 0 – любой свободный (по умолчанию {PORT}).",
+            help="Порт, 0 – любой свободный",
+            default=defaults.SERVER_PORT,
         ),
-    ] = PORT,
+    ] = defaults.SERVER_PORT,
     output: Annotated[
         Path | None,
-        option(
+        folder_option(
             "--output",
-            metavar="КАТАЛОГ",
             panel=_SERVER,
             help="Куда писать сессии; после перезапуска с тем же каталогом они продолжаются.",
         ),
     ] = None,
     max_sessions: Annotated[
         int,
-        option(
+        count_option(
             "--max-sessions",
-            metavar="N",
             panel=_SERVER,
-            parser=whole_number(1),
-            help=f"Сколько сессий держать сразу (по умолчанию {MAX_SESSIONS}).",
+            help="Сколько сессий держать сразу",
+            default=defaults.MAX_SESSIONS,
         ),
-    ] = MAX_SESSIONS,
+    ] = defaults.MAX_SESSIONS,
     idle_minutes: Annotated[
         float,
         option(
@@ -86,33 +76,23 @@ def serve(
             metavar="МИН",
             panel=_SERVER,
             parser=number(0, exclusive=True),
-            help="Через сколько минут без запросов забывать сессию "
-            f"(по умолчанию {IDLE_MINUTES:g}).",
+            help="Через сколько минут без запросов забывать сессию",
+            default=defaults.IDLE_S / 60,
         ),
-    ] = IDLE_MINUTES,
-    quality_metrics: Annotated[
-        list[str] | None,
-        metrics_option(
-            "--quality-metrics", "BLEU (по умолчанию), CHRF, WER, CER или свои; можно несколько."
-        ),
-    ] = None,
+    ] = defaults.IDLE_S / 60,
+    quality_metrics: Annotated[list[str] | None, quality_option()] = None,
     latency_metrics: Annotated[
-        list[str] | None,
-        metrics_option(
-            "--latency-metrics",
-            "AL AP DAL (по умолчанию), LAAL, AP_HYP, ATD, StartOffset, EndOffset, NumChunks, RTF "
-            "или свои; для речи к каждому добавляется _CA.",
-        ),
+        list[str] | None, latency_option(" или свои; для речи к каждому добавляется _CA.")
     ] = None,
-    eval_latency_unit: LatencyUnitName = "word",
-    no_use_ref_len: NoReferenceLength = False,
-    sacrebleu_tokenizer: Tokenizer = TOKENIZER,
+    eval_latency_unit: options.LatencyUnitName = "word",
+    no_use_ref_len: options.NoReferenceLength = False,
+    sacrebleu_tokenizer: options.Tokenizer = defaults.TOKENIZER,
     metrics_file: Annotated[
         str | None,
         option(
             "--metrics-file",
             metavar="ФАЙЛ.py",
-            panel=METRICS,
+            panel=options.METRICS,
             help="Файл, который добавляет свои показатели через @register_latency_scorer или "
             "@register_quality_scorer.",
         ),
@@ -153,8 +133,8 @@ def serve(
 
     store = make_store(
         dataset,
-        split_names(quality_metrics, QUALITY),
-        split_names(latency_metrics, LATENCY),
+        split_names(quality_metrics, defaults.QUALITY_METRICS),
+        split_names(latency_metrics, defaults.LATENCY_METRICS),
         ScorerOptions(
             tokenizer=sacrebleu_tokenizer,
             use_ref_len=not no_use_ref_len,
@@ -169,14 +149,16 @@ def serve(
     with bind(host, port, token) as listening:
         server = make_server(store, token)
         for notice in notices:
-            print_message(f"Внимание: {notice}")
-        address = address_of(listening)
-        what = "речь" if dataset.source_type == "speech" else "текст"
-        restored = len(store.all())
-        print_message(
-            f"Сервер: {address}, примеров {len(dataset)}, источник – {what}"
-            + (f", сессий с диска: {restored}" if restored else "")
-            + (", нужен токен" if token else "")
-        )
-        print_message(f"Ход работы: {address}/live. Остановить: Ctrl+C")
+            print_warning(notice)
+        _say_where(address_of(listening), dataset, len(store.all()), needs_token=token is not None)
         server.run(sockets=[listening])
+
+
+def _say_where(address: str, dataset: Dataset, restored: int, *, needs_token: bool) -> None:
+    what = "речь" if dataset.source_type == "speech" else "текст"
+    print_message(
+        f"Сервер: {address}, примеров {len(dataset)}, источник – {what}"
+        + (f", сессий с диска: {restored}" if restored else "")
+        + (", нужен токен" if needs_token else "")
+    )
+    print_message(f"Ход работы: {address}/live. Остановить: Ctrl+C")

@@ -6,32 +6,24 @@ import os
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from stt_ru import defaults
+from stt_ru.cli import options
 from stt_ru.cli.instances_progress import instances_progress
 from stt_ru.cli.interrupts import Interrupted
 from stt_ru.cli.options import (
-    DATA,
-    DEFAULT_MODEL,
-    LATENCY,
-    METRICS,
-    QUALITY,
-    TOKENIZER,
-    WORK,
-    LatencyUnitName,
-    NoReferenceLength,
-    SourceFile,
-    SpeechOrTexts,
-    TargetFile,
-    Tokenizer,
-    metrics_option,
+    count_option,
+    folder_option,
+    latency_option,
     option,
+    quality_option,
     source_type_option,
 )
-from stt_ru.cli.output import succeeds
-from stt_ru.cli.parsing import split_names
+from stt_ru.cli.output import print_warning, succeeds
+from stt_ru.cli.parsing import given_parameters, split_names
 from stt_ru.cli.russian import number, one_of, whole_number
 from stt_ru.cli.stdio import print_answer, print_message
 
@@ -44,20 +36,15 @@ if TYPE_CHECKING:
     from stt_ru.simultaneous.run.request import RunRequest
     from stt_ru.simultaneous.scorers import Scores
 
-# Written here as well as in the library, whose modules are heavy; a test keeps them equal.
-MAX_TAIL_STEPS: Final = 1000
-REMOTE_ADDRESS: Final = "localhost"
-REMOTE_PORT: Final = 12321
-
 _AGENT = "Агент"
 _REMOTE = "Сервер stt-ru serve"
 
 
 def simul(
     ctx: typer.Context,
-    manifest: SpeechOrTexts = None,
-    source: SourceFile = None,
-    target: TargetFile = None,
+    manifest: options.SpeechOrTexts = None,
+    source: options.SourceFile = None,
+    target: options.TargetFile = None,
     source_type: Annotated[
         str | None,
         source_type_option("Что в --source (по умолчанию то, что читает агент)."),
@@ -67,7 +54,7 @@ def simul(
         option(
             "--target-type",
             metavar="text|speech",
-            panel=DATA,
+            panel=options.DATA,
             parser=one_of("text", "speech"),
             help="Что пишет агент (по умолчанию то, что он говорит о себе).",
         ),
@@ -77,9 +64,10 @@ def simul(
         option(
             "--start-index",
             metavar="N",
-            panel=DATA,
+            panel=options.DATA,
             parser=whole_number(0),
-            help="Первый пример, счёт с 0 (по умолчанию 0).",
+            help="Первый пример, счёт с 0",
+            default=0,
         ),
     ] = 0,
     end_index: Annotated[
@@ -87,7 +75,7 @@ def simul(
         option(
             "--end-index",
             metavar="N",
-            panel=DATA,
+            panel=options.DATA,
             parser=whole_number(-1),
             help="Пример, на котором остановиться, сам он не входит (по умолчанию -1: до конца).",
         ),
@@ -114,67 +102,52 @@ def simul(
     ] = None,
     max_tail_steps: Annotated[
         int,
-        option(
+        count_option(
             "--max-tail-steps",
-            metavar="N",
             panel=_AGENT,
-            parser=whole_number(1),
             help="Сколько раз спрашивать агента после конца источника, пока он не скажет, что "
-            f"закончил (по умолчанию {MAX_TAIL_STEPS}).",
+            "закончил",
+            default=defaults.MAX_TAIL_STEPS,
         ),
-    ] = MAX_TAIL_STEPS,
-    quality_metrics: Annotated[
-        list[str] | None,
-        metrics_option(
-            "--quality-metrics",
-            "BLEU (по умолчанию), CHRF, WER, CER, ASR_BLEU или свои; можно несколько.",
-        ),
-    ] = None,
+    ] = defaults.MAX_TAIL_STEPS,
+    quality_metrics: Annotated[list[str] | None, quality_option(also="ASR_BLEU")] = None,
     latency_metrics: Annotated[
-        list[str] | None,
-        metrics_option(
-            "--latency-metrics",
-            "AL AP DAL (по умолчанию), LAAL, AP_HYP, ATD, StartOffset, EndOffset, NumChunks, RTF, "
-            "каждый и с _CA, или свои; можно несколько.",
-        ),
+        list[str] | None, latency_option(", каждый и с _CA, или свои; можно несколько.")
     ] = None,
     computation_aware: Annotated[
         bool,
         option(
             "--computation-aware",
-            panel=METRICS,
+            panel=options.METRICS,
             help="Добавить к каждому показателю задержки его _CA: с временем вычислений.",
         ),
     ] = False,
-    eval_latency_unit: LatencyUnitName = "word",
-    no_use_ref_len: NoReferenceLength = False,
-    sacrebleu_tokenizer: Tokenizer = TOKENIZER,
+    eval_latency_unit: options.LatencyUnitName = "word",
+    no_use_ref_len: options.NoReferenceLength = False,
+    sacrebleu_tokenizer: options.Tokenizer = defaults.TOKENIZER,
     asr_model: Annotated[
         str,
         option(
             "--asr-model",
             metavar="ИМЯ",
-            panel=METRICS,
-            help="Модель, которая слушает речь агента для ASR_BLEU "
-            f"(по умолчанию {DEFAULT_MODEL}).",
+            panel=options.METRICS,
+            help="Модель, которая слушает речь агента для ASR_BLEU",
+            default=defaults.DEFAULT_MODEL,
         ),
-    ] = DEFAULT_MODEL,
+    ] = defaults.DEFAULT_MODEL,
     asr_model_dir: Annotated[
         Path | None,
-        option("--asr-model-dir", metavar="КАТАЛОГ", panel=METRICS, help="Файлы этой модели."),
+        folder_option("--asr-model-dir", panel=options.METRICS, help="Файлы этой модели."),
     ] = None,
     asr_vad_dir: Annotated[
         Path | None,
-        option(
-            "--asr-vad-dir", metavar="КАТАЛОГ", panel=METRICS, help="Где лежит silero_vad.onnx."
-        ),
+        folder_option("--asr-vad-dir", panel=options.METRICS, help="Где лежит silero_vad.onnx."),
     ] = None,
     output: Annotated[
         Path | None,
-        option(
+        folder_option(
             "--output",
-            metavar="КАТАЛОГ",
-            panel=WORK,
+            panel=options.WORK,
             help="Куда писать instances.log, scores.tsv, metrics.tsv и config.yaml.",
         ),
     ] = None,
@@ -182,7 +155,7 @@ def simul(
         bool,
         option(
             "--score-only",
-            panel=WORK,
+            panel=options.WORK,
             help="Пересчитать показатели по instances.log из --output, без агента; --output может "
             "быть и самим журналом, тогда ничего не пишется. Журналы SimulEval читаются тоже.",
         ),
@@ -191,33 +164,33 @@ def simul(
         bool,
         option(
             "--continue-unfinished",
-            panel=WORK,
+            panel=options.WORK,
             help="Продолжить прерванный прогон из --output; примеры с ошибкой повторяются.",
         ),
     ] = False,
     no_progress_bar: Annotated[
-        bool, option("--no-progress-bar", panel=WORK, help="Не показывать ход работы.")
+        bool, option("--no-progress-bar", panel=options.WORK, help="Не показывать ход работы.")
     ] = False,
     remote_address: Annotated[
-        str | None,
+        str,
         option(
             "--remote-address",
             metavar="АДРЕС",
             panel=_REMOTE,
             help="Источники и оценка – у сервера с этим адресом "
-            f"(по умолчанию {REMOTE_ADDRESS}, если указан порт).",
+            f"(по умолчанию {defaults.SERVER_ADDRESS}, если указан порт).",
         ),
-    ] = None,
+    ] = defaults.SERVER_ADDRESS,
     remote_port: Annotated[
-        int | None,
+        int,
         option(
             "--remote-port",
             metavar="ПОРТ",
             panel=_REMOTE,
             parser=whole_number(1, 65535),
-            help=f"Порт сервера (по умолчанию {REMOTE_PORT}, если указан адрес).",
+            help=f"Порт сервера (по умолчанию {defaults.SERVER_PORT}, если указан адрес).",
         ),
-    ] = None,
+    ] = defaults.SERVER_PORT,
 ) -> None:
     """Оценивает агента, который пишет текст, пока ещё читает: качество и задержка.
 
@@ -227,7 +200,7 @@ def simul(
     Коды выхода: 0 – всё сделано; 1 – агент или показатель завершился ошибкой или файл не записан;
     2 – неверные аргументы или данные; 130 – Ctrl+C, 143 – SIGTERM.
     """
-    from stt_ru.simultaneous.run.request import RunRequest
+    from stt_ru.simultaneous.run.request import RunRequest, check_remote
 
     request = RunRequest(
         manifest=manifest,
@@ -241,8 +214,8 @@ def simul(
         agent_args=ctx.meta.get("agent_args", ()),
         source_segment_size=source_segment_size,
         max_tail_steps=max_tail_steps,
-        quality_metrics=split_names(quality_metrics, QUALITY),
-        latency_metrics=split_names(latency_metrics, LATENCY),
+        quality_metrics=split_names(quality_metrics, defaults.QUALITY_METRICS),
+        latency_metrics=split_names(latency_metrics, defaults.LATENCY_METRICS),
         computation_aware=computation_aware,
         eval_latency_unit=cast("LatencyUnit", eval_latency_unit),
         use_ref_len=not no_use_ref_len,
@@ -255,13 +228,15 @@ def simul(
         continue_unfinished=continue_unfinished,
         own_options=[name for parameter in ctx.command.params for name in parameter.opts],
     )
-    if remote_address is not None or remote_port is not None:
-        place = (remote_address or REMOTE_ADDRESS, remote_port or REMOTE_PORT)
-        code = _run_remotely(request, *place, show_progress=not no_progress_bar)
+    given = given_parameters(ctx)
+    show_progress = not no_progress_bar
+    if given & {"remote_address", "remote_port"}:
+        check_remote(request, given)
+        code = _run_remotely(request, remote_address, remote_port, show_progress=show_progress)
     elif score_only:
         code = _score_again(request)
     else:
-        code = _run(request, show_progress=not no_progress_bar)
+        code = _run(request, show_progress=show_progress)
     raise typer.Exit(code)
 
 
@@ -307,11 +282,10 @@ def _score_again(request: RunRequest) -> int:
 
 def _run_remotely(request: RunRequest, address: str, port: int, *, show_progress: bool) -> int:
     from stt_ru.simultaneous.core.client import RemoteSession, evaluate_remotely
-    from stt_ru.simultaneous.run.request import check_remote, prepare_remote_run
+    from stt_ru.simultaneous.run.request import prepare_remote_run
     from stt_ru.simultaneous.run.table import failed_sentences, format_figures
     from stt_ru.simultaneous.server.running import TOKEN_VARIABLE
 
-    check_remote(request)
     with RemoteSession(address, port, token=os.environ.get(TOKEN_VARIABLE) or None) as session:
         with _stdout_is_the_tables():
             agent, options = prepare_remote_run(request, session)
@@ -324,7 +298,7 @@ def _run_remotely(request: RunRequest, address: str, port: int, *, show_progress
     for sentence in result["errors"].values():
         print_message(f"Ошибка: показатель {sentence}")
     for sentence in result["skipped"]:
-        print_message(f"Внимание: {sentence}")
+        print_warning(sentence)
     print_message(f"Сессия {result['session_id']} на сервере {address}:{port}")
     return 1 if evaluation.errors or result["errors"] or not is_printed else 0
 
@@ -337,7 +311,7 @@ def print_scores(
 
     is_printed = succeeds(lambda: print_answer(format_scores(scores)))
     for notice in notices:
-        print_message(f"Внимание: {notice}")
+        print_warning(notice)
     for sentence in closing_sentences(scores, instances):
         print_message(sentence)
     has_failed = any(record.error is not None for record in instances.values())

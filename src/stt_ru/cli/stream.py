@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -12,25 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from stt_ru.cli.interrupts import finishing
+from stt_ru import defaults
+from stt_ru.cli import options
 from stt_ru.cli.options import (
-    DEVICE,
-    LANGUAGE,
-    MODEL,
-    QUANTIZATION,
-    REPORT,
-    WORK,
-    AllowEmpty,
-    Device,
-    Language,
-    NoVad,
-    Offline,
-    Quantization,
-    Quiet,
-    VadFolder,
     argument,
+    count_option,
+    folder_option,
     model_option,
     option,
+    output_option,
+    seconds_option,
 )
 from stt_ru.cli.output import (
     check_installed,
@@ -39,39 +29,37 @@ from stt_ru.cli.output import (
     save_report,
     succeeds,
 )
+from stt_ru.cli.parsing import given_parameters
+from stt_ru.cli.recording_files import RecordingKeeper
 from stt_ru.cli.run_models import (
+    Recognition,
     check_models,
-    check_vad,
+    finish,
     forbid_network,
     run_models,
     without_effect,
 )
-from stt_ru.cli.russian import number, whole_number
+from stt_ru.cli.russian import number
 from stt_ru.cli.stdio import print_answer, print_message
-from stt_ru.errors import ReportError, UsageError
+from stt_ru.errors import UsageError
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from stt_ru.manifest import Sample
     from stt_ru.recognition.user_modules import ModelRequest
-    from stt_ru.streaming.run.history import History
     from stt_ru.streaming.run.results import StreamOptions, StreamReport
     from stt_ru.streaming.run.sources import StreamSource
     from stt_ru.streaming.timing.reference_words import TrueWords
-
-# Written here as well as in the library, whose modules are heavy; a test keeps them equal.
-DEFAULT_MODEL: Final = "tiny-ru"
-INTERVAL_S: Final = 0.2
-STEP_S: Final = 0.5
-TIMEOUT_S: Final = 60.0
 
 _SENDING = "Отправка"
 _TRUTH = "Время слов эталона"
 
 
+# Parameters that models which stream by themselves do not heed.
+_NOT_FOR_STREAMING: Final = ("step", "quantization", "language", "device", "no_vad", "vad_dir")
+
+
 def stream(
+    ctx: typer.Context,
     manifest: Annotated[
         Path,
         argument(
@@ -86,24 +74,20 @@ def stream(
             "Потоковая модель: tiny-ru-stream, sherpa-stream=КАТАЛОГ, vosk-stream=КАТАЛОГ; или "
             "модель onnx-asr, которая заново распознаёт накопленное каждые --step секунд; или "
             "МОДУЛЬ:ФУНКЦИЯ. Можно повторять (по умолчанию "
-            f"{DEFAULT_MODEL}, встроенная, демонстрационная).",
+            f"{defaults.EMBEDDED_MODEL}, встроенная, демонстрационная).",
         ),
     ] = None,
-    output: Annotated[
-        Path | None,
-        option("-o", "--output", metavar="ФАЙЛ.json", panel=REPORT, help="Подробный отчёт."),
-    ] = None,
-    quiet: Quiet = False,
+    output: Annotated[Path | None, output_option("Подробный отчёт.", "ФАЙЛ.json")] = None,
+    quiet: options.Quiet = False,
     interval: Annotated[
         float,
-        option(
+        seconds_option(
             "--interval",
-            metavar="С",
             panel=_SENDING,
-            parser=number(0, exclusive=True),
-            help=f"Через сколько секунд отправлять куски звука (по умолчанию {INTERVAL_S:g}).",
+            help="Через сколько секунд отправлять куски звука",
+            default=defaults.INTERVAL_S,
         ),
-    ] = INTERVAL_S,
+    ] = defaults.INTERVAL_S,
     speed: Annotated[
         float,
         option(
@@ -111,9 +95,10 @@ def stream(
             metavar="X",
             panel=_SENDING,
             parser=number(0, exclusive=True),
-            help="Во сколько раз речь быстрее настоящей (по умолчанию 1).",
+            help="Во сколько раз речь быстрее настоящей",
+            default=defaults.SPEED,
         ),
-    ] = 1.0,
+    ] = defaults.SPEED,
     realtime: Annotated[
         bool | None,
         option(
@@ -125,52 +110,45 @@ def stream(
     ] = None,
     streams: Annotated[
         int,
-        option(
+        count_option(
             "--streams",
-            metavar="N",
             panel=_SENDING,
-            parser=whole_number(1),
             help="Отправлять N записей одновременно в реальном времени, рядом с одной: как "
             "задержка растёт с нагрузкой.",
         ),
     ] = 1,
     step: Annotated[
         float,
-        option(
+        seconds_option(
             "--step",
-            metavar="С",
-            panel=MODEL,
-            parser=number(0, exclusive=True),
-            help="Через сколько секунд звука непотоковая модель распознаёт заново (по умолчанию "
-            f"{STEP_S:g}).",
+            panel=options.MODEL,
+            help="Через сколько секунд звука непотоковая модель распознаёт заново",
+            default=defaults.STEP_S,
         ),
-    ] = STEP_S,
+    ] = defaults.STEP_S,
     timeout: Annotated[
         float,
-        option(
+        seconds_option(
             "--timeout",
-            metavar="С",
-            panel=WORK,
-            parser=number(0, exclusive=True),
+            panel=options.WORK,
             help="Сколько секунд ждать модель, которая молчит, прежде чем перейти к следующей "
-            f"записи (по умолчанию {TIMEOUT_S:g}).",
+            "записи",
+            default=defaults.TIMEOUT_S,
         ),
-    ] = TIMEOUT_S,
+    ] = defaults.TIMEOUT_S,
     history: Annotated[
         Path | None,
-        option(
+        folder_option(
             "--history",
-            metavar="КАТАЛОГ",
-            panel=WORK,
+            panel=options.WORK,
             help="Сохранить, что и когда отправлено и получено: по файлу JSON на запись.",
         ),
     ] = None,
     plots: Annotated[
         Path | None,
-        option(
+        folder_option(
             "--plots",
-            metavar="КАТАЛОГ",
-            panel=WORK,
+            panel=options.WORK,
             help="Нарисовать каждую запись и сводку по моделям (PNG).",
         ),
     ] = None,
@@ -199,24 +177,25 @@ def stream(
             "--aligner",
             metavar="ИМЯ[=КАТАЛОГ]",
             panel=_TRUTH,
-            help=f"CTC-модель, которая находит время слов (по умолчанию {DEFAULT_MODEL}).",
+            help="CTC-модель, которая находит время слов",
+            default=defaults.EMBEDDED_MODEL,
         ),
-    ] = DEFAULT_MODEL,
+    ] = defaults.EMBEDDED_MODEL,
     no_offline: Annotated[
         bool,
         option(
             "--no-offline",
-            panel=WORK,
+            panel=options.WORK,
             help="Не распознавать записи ещё раз целиком: ΔWER не будет.",
         ),
     ] = False,
-    quantization: Quantization = QUANTIZATION,
-    language: Language = LANGUAGE,
-    device: Device = DEVICE,
-    no_vad: NoVad = False,
-    vad_dir: VadFolder = None,
-    offline: Offline = False,
-    allow_empty: AllowEmpty = False,
+    quantization: options.Quantization = defaults.QUANTIZATION,
+    language: options.Language = defaults.LANGUAGE,
+    device: options.Device = defaults.DEVICE,
+    no_vad: options.NoVad = False,
+    vad_dir: options.VadFolder = None,
+    offline: options.Offline = False,
+    allow_empty: options.AllowEmpty = False,
 ) -> None:
     """Меряет, как поздно, устойчиво и верно появляются слова, пока звучит запись.
 
@@ -229,89 +208,146 @@ def stream(
     Коды выхода: 0 – всё сделано; 1 – модель не загрузилась, запись не распознана или отчёт не
     записан; 2 – неверные аргументы или манифест; 130 – Ctrl+C, 143 – SIGTERM.
     """
-    from stt_ru.files.writing import check_folder
+    request = StreamRequest(
+        manifest=manifest,
+        allow_empty=allow_empty,
+        models=model or [defaults.EMBEDDED_MODEL],
+        recognition=Recognition(
+            quantization=quantization,
+            language=language,
+            device=device,
+            offline=offline,
+            no_vad=no_vad,
+            vad_dir=vad_dir,
+        ),
+        step_s=step,
+        interval_s=interval,
+        speed=speed,
+        realtime=realtime,
+        streams=streams,
+        timeout_s=timeout,
+        with_offline=not no_offline,
+        timings=timings,
+        aligner=aligner,
+        quiet=quiet,
+        output=output,
+        history=history,
+        plots=plots,
+        save_timings=save_timings,
+        given=given_parameters(ctx),
+    )
+    raise typer.Exit(_stream(request))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamRequest:
+    """What a user asks of ``stt-ru stream``.
+
+    Attributes:
+        manifest: The recordings and their texts.
+        allow_empty: Whether an empty reference is a recording without speech.
+        models: Values of ``-m``.
+        recognition: How models of onnx-asr are to recognise.
+        step_s: Seconds of audio between two recognitions of a model that does not stream.
+        interval_s: As in `StreamOptions`.
+        speed: As in `StreamOptions`.
+        realtime: As in `StreamOptions`.
+        streams: Recordings at a time in the second measurement; 1 for one measurement.
+        timeout_s: As in `StreamOptions`.
+        with_offline: Whether recordings are recognised whole too.
+        timings: Times of words, a file or a folder; None for the manifest's.
+        aligner: What finds them where there are none, as after ``-m``.
+        quiet: Whether to show no progress.
+        output: The report's file; None for none.
+        history: Folder of what was sent and received; None for none.
+        plots: Folder of the pictures; None for none.
+        save_timings: The file for the times of words; None for none.
+        given: Names of the parameters that the user gave.
+    """
+
+    manifest: Path
+    allow_empty: bool
+    models: Sequence[str]
+    recognition: Recognition
+    step_s: float
+    interval_s: float
+    speed: float
+    realtime: bool | None
+    streams: int
+    timeout_s: float
+    with_offline: bool
+    timings: Path | None
+    aligner: str
+    quiet: bool
+    output: Path | None
+    history: Path | None
+    plots: Path | None
+    save_timings: Path | None
+    given: Collection[str]
+
+
+def _stream(request: StreamRequest) -> int:
+    """Check what is asked for, run the models, print and save; the exit code."""
     from stt_ru.manifest import load_manifest
     from stt_ru.recognition.user_modules import parse_model, parse_models
 
     notices: list[str] = []  # said after the table, where they are seen
-    samples = load_manifest(manifest, allow_empty=allow_empty, warn=notices.append)
-    requests = parse_models(model or [DEFAULT_MODEL], None)
-    aligner_request = parse_model(aligner, "--aligner")
-    check_output(output, [manifest], suffixes=(".json",))
-    check_output(save_timings, [manifest], suffixes=(".jsonl",), what="--save-timings")
-    if timings is not None and not timings.exists():
-        raise UsageError(f"--timings {timings}: нет такого файла или каталога")
-    check_vad(no_vad=no_vad, vad_dir=vad_dir)
-    if streams > 1 and realtime is False:
-        raise UsageError("--streams отправляет записи в реальном времени: уберите --remap")
-    if plots is not None:
-        check_installed("matplotlib", "--plots", "plots")
-    for name, folder in (("--history", history), ("--plots", plots)):
-        if folder is not None:
-            check_folder(folder, name)
+    samples = load_manifest(request.manifest, allow_empty=request.allow_empty, warn=notices.append)
+    models = parse_models(request.models, None)
+    aligner = parse_model(request.aligner, "--aligner")
+    _check(request)
 
     # From here on the heavy libraries are loaded; a wrong request above has not paid for them.
-    if offline:
+    if request.recognition.offline:
         forbid_network()
-    from stt_ru.recognition.onnx_models import providers_for
-    from stt_ru.recognition.segmentation import VadOptions
+    from stt_ru.streaming.run.loop import evaluate_streams
     from stt_ru.streaming.run.sources import STREAMING_MODELS
 
-    vad = VadOptions()
-    providers = providers_for(device)
-    check_models(
-        requests,
-        STREAMING_MODELS,
-        language=language,
-        max_speech_s=vad.max_speech_s,
-        vad_dir=vad_dir,
-    )
-    given = {
-        "--step": step != STEP_S,
-        "--quantization": quantization != QUANTIZATION,
-        "--language": language != LANGUAGE,
-        "--device": device != DEVICE,
-        "--no-vad": no_vad,
-        "--vad-dir": vad_dir is not None,
-    }
-    notices += without_effect(requests, STREAMING_MODELS, given)
-    settings = {
-        "quantization": quantization,
-        "language": language,
-        "providers": providers,
-        "vad": None if no_vad else vad,
-        "vad_dir": vad_dir,
-        "offline": offline,
-    }
-    sources = _sources(requests, settings, step)
-    truth = _truth(samples, aligner_request, timings, offline=offline)
-    levels = _levels(interval, speed, realtime, streams, timeout)
-    keeper = _Keeper(samples, history, plots)
-    from stt_ru.streaming.run.loop import evaluate_streams
-
+    settings = request.recognition.settings()
+    check_models(models, STREAMING_MODELS, request.recognition)
+    notices += without_effect(models, STREAMING_MODELS, request.given, _NOT_FOR_STREAMING)
+    sources = _sources(models, settings, request.step_s)
+    truth = _truth(request, samples, aligner)
+    keeper = RecordingKeeper(samples, request.history, request.plots)
     reports, interrupted = run_models(
         lambda progress: evaluate_streams(
             sources,
             samples,
             truth,
-            levels,
-            with_offline=not no_offline,
+            _levels(request),
+            with_offline=request.with_offline,
             progress=progress,
             on_result=keeper if keeper.is_needed else None,
         ),
-        quiet=quiet,
+        quiet=request.quiet,
     )
-    with finishing() as late:
-        code = _print_and_save(reports, notices, manifest, output)
-        if not succeeds(lambda: keeper.finish(reports)):
-            code = 1
-        if save_timings is not None and not succeeds(
-            lambda: _save_timings(save_timings, samples, truth)
-        ):
-            code = 1
-    if interrupted is not None:
-        code = interrupted.exit_code
-    raise typer.Exit(late.exit_code or code)
+
+    def save() -> int:
+        code = _print_and_save(request, reports, notices)
+        is_drawn = succeeds(lambda: keeper.finish(reports))
+        are_saved = succeeds(lambda: _save_timings(request.save_timings, samples, truth))
+        return code if is_drawn and are_saved else 1
+
+    return finish(save, interrupted)
+
+
+def _check(request: StreamRequest) -> None:
+    """Refuse what can be seen to be wrong before the heavy libraries are loaded."""
+    from stt_ru.files.writing import check_folder
+
+    inputs, timings = [request.manifest], request.timings
+    check_output(request.output, inputs, suffixes=(".json",))
+    check_output(request.save_timings, inputs, suffixes=(".jsonl",), what="--save-timings")
+    if timings is not None and not timings.exists():
+        raise UsageError(f"--timings {timings}: нет такого файла или каталога")
+    request.recognition.check()
+    if request.streams > 1 and request.realtime is False:
+        raise UsageError("--streams отправляет записи в реальном времени: уберите --remap")
+    if request.plots is not None:
+        check_installed("matplotlib", "--plots", "plots")
+    for name, folder in (("--history", request.history), ("--plots", request.plots)):
+        if folder is not None:
+            check_folder(folder, name)
 
 
 def _sources(
@@ -332,103 +368,34 @@ def _sources(
     return sources
 
 
-def _truth(
-    samples: Sequence[Sample], request: ModelRequest, timings: Path | None, *, offline: bool
-) -> TrueWords:
+def _truth(request: StreamRequest, samples: Sequence[Sample], aligner: ModelRequest) -> TrueWords:
     from stt_ru.recognition.onnx_models import check_model_name
     from stt_ru.streaming.timing.ctc import load_ctc_model
     from stt_ru.streaming.timing.reference_words import TrueWords
 
-    check_model_name(request.name, has_folder=request.folder is not None)
-    folder = request.folder and request.folder.absolute()  # loaded when it is needed first
-    load = partial(load_ctc_model, request.name, folder, offline=offline)
-    return TrueWords(samples, load, timings, aligner=request.name)
+    check_model_name(aligner.name, has_folder=aligner.folder is not None)
+    folder = aligner.folder and aligner.folder.absolute()  # loaded when it is needed first
+    load = partial(load_ctc_model, aligner.name, folder, offline=request.recognition.offline)
+    return TrueWords(samples, load, request.timings, aligner=aligner.name)
 
 
-def _levels(
-    interval_s: float, speed: float, realtime: bool | None, streams: int, timeout_s: float
-) -> list[StreamOptions]:
+def _levels(request: StreamRequest) -> list[StreamOptions]:
+    """One recording at a time, and beside it as many as were asked for."""
     from stt_ru.streaming.run.results import StreamOptions
 
-    def level(streams: int, *, realtime: bool | None) -> StreamOptions:
-        return StreamOptions(
-            interval_s=interval_s,
-            speed=speed,
-            realtime=realtime,
-            streams=streams,
-            timeout_s=timeout_s,
-        )
-
-    if streams == 1:
-        return [level(1, realtime=realtime)]
-    return [level(1, realtime=realtime), level(streams, realtime=True)]
-
-
-class _Keeper:
-    """Writes the history and the picture of each recording as soon as it is done."""
-
-    def __init__(self, samples: Sequence[Sample], history: Path | None, plots: Path | None) -> None:
-        self._samples = samples
-        # A recogniser may change the current folder.
-        self._history = history and history.absolute()
-        self._plots = plots and plots.absolute()
-        self._names: dict[str, str] = {}  # of each model's folder, by its label
-
-    @property
-    def is_needed(self) -> bool:
-        return self._history is not None or self._plots is not None
-
-    def __call__(
-        self, row: int, label: str, history: History, waveform: NDArray[np.float32]
-    ) -> None:
-        sample = self._samples[row]
-        channel = "" if sample.channel is None else f".{sample.channel}"
-        name = f"{row + 1:04d}-{_file_name(sample.path.stem)}{channel}"
-        if self._history is not None:
-            from stt_ru.streaming.run.history import save_history
-
-            save_history(history, self._folder(self._history, label) / f"{name}.json")
-        if self._plots is not None:
-            from stt_ru.streaming.run.plots import save_recording_plot
-
-            file = self._folder(self._plots, label) / f"{name}.png"
-            save_recording_plot(history.evaluate(waveform), file, title=f"{label}: {sample.audio}")
-
-    def _folder(self, parent: Path, label: str) -> Path:
-        """The folder of a model, made; no two models have one, however alike their labels are.
-
-        Raises:
-            ReportError: If it cannot be made.
-        """
-        from stt_ru.files.writing import reason
-
-        if label not in self._names:
-            taken = {name.casefold() for name in self._names.values()}
-            wanted = _file_name(label)
-            names = itertools.chain([wanted], (f"{wanted}-{n}" for n in itertools.count(2)))
-            self._names[label] = next(name for name in names if name.casefold() not in taken)
-        folder = parent / self._names[label]
-        try:
-            folder.mkdir(exist_ok=True)
-        except OSError as error:
-            raise ReportError(f"каталог {folder} не создан: {reason(error)}") from error
-        return folder
-
-    def finish(self, reports: Sequence[StreamReport]) -> None:
-        """Draw all models together."""
-        if self._plots is None or not reports:
-            return
-        from stt_ru.streaming.run.plots import save_summary_plot
-
-        save_summary_plot(reports, self._plots / "summary.png")
-
-
-def _file_name(text: str) -> str:
-    return re.sub(r"[^\w.\-]+", "_", text).strip("_")[:80] or "_"
+    one = StreamOptions(
+        interval_s=request.interval_s,
+        speed=request.speed,
+        realtime=request.realtime,
+        timeout_s=request.timeout_s,
+    )
+    if request.streams == 1:
+        return [one]
+    return [one, replace(one, realtime=True, streams=request.streams)]
 
 
 def _print_and_save(
-    reports: Sequence[StreamReport], notices: Sequence[str], manifest: Path, output: Path | None
+    request: StreamRequest, reports: Sequence[StreamReport], notices: Sequence[str]
 ) -> int:
     from stt_ru.streaming.run.report import (
         format_stream_table,
@@ -443,18 +410,20 @@ def _print_and_save(
     for remark in stream_remarks(reports):
         print_message(remark)
     print_notes(notices, stream_notes(reports))
-    if output is None or not reports:
+    if request.output is None or not reports:
         return code
     pieces = stream_json(
         reports,
-        manifest=str(manifest),
+        manifest=str(request.manifest),
         created_at=datetime.now().astimezone(),
         warnings=notices,
     )
-    return code if save_report(output, lambda: pieces) else 1
+    return code if save_report(request.output, lambda: pieces) else 1
 
 
-def _save_timings(target: Path, samples: Sequence[Sample], truth: TrueWords) -> None:
+def _save_timings(target: Path | None, samples: Sequence[Sample], truth: TrueWords) -> None:
+    if target is None:
+        return
     from stt_ru.streaming.timing.files import save_timings
 
     known = truth.known()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Final, Protocol, get_args
 
 import onnxruntime
 from onnx_asr.loader import (
@@ -23,6 +23,7 @@ from onnx_asr.utils import (
     MoreThanOneModelFileFoundError,
 )
 
+from stt_ru.defaults import DEFAULT_MODEL, DEVICES, EMBEDDED_MODEL
 from stt_ru.errors import ModelLoadError, UsageError
 
 if TYPE_CHECKING:
@@ -35,14 +36,8 @@ if TYPE_CHECKING:
 
     from stt_ru.recognition.segmentation import VoiceDetector
 
-DEFAULT_MODEL: Final = "gigaam-v3-e2e-rnnt"
-EMBEDDED_MODEL: Final = "tiny-ru"
-"""The model inside the package; for trying the tool, not for work."""
-
 _EMBEDDED_TYPE: Final = "nemo-conformer-ctc"
 VAD_FILE: Final = "silero_vad.onnx"
-
-Device = Literal["auto", "cpu", "cuda", "coreml", "directml"]
 
 _PROVIDERS: Final[dict[str, str]] = {
     "cpu": "CPUExecutionProvider",
@@ -159,7 +154,7 @@ def providers_for(device: str) -> list[str]:
         accelerators = (_PROVIDERS["cuda"], _PROVIDERS["directml"])
         return [*(name for name in accelerators if name in available), cpu]
     if device not in _PROVIDERS:
-        raise UsageError(f"нет устройства «{device}»; есть: {', '.join(get_args(Device))}")
+        raise UsageError(f"нет устройства «{device}»; есть: {', '.join(DEVICES)}")
     provider = _PROVIDERS[device]
     if provider not in available:
         raise UsageError(

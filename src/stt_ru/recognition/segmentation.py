@@ -13,6 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stt_ru.audio import SAMPLE_RATE
+from stt_ru.defaults import (
+    MAX_SPEECH_S,
+    MIN_SILENCE_MS,
+    MIN_SPEECH_MS,
+    SPEECH_PAD_MS,
+    VAD_THRESHOLD,
+)
 from stt_ru.errors import TranscriptionError, UsageError
 
 if TYPE_CHECKING:
@@ -39,11 +46,11 @@ class VadOptions:
         UsageError: If a value is out of its range.
     """
 
-    threshold: float = 0.5
-    min_speech_ms: float = 250
-    max_speech_s: float = 20
-    min_silence_ms: float = 100
-    speech_pad_ms: float = 30
+    threshold: float = VAD_THRESHOLD
+    min_speech_ms: float = MIN_SPEECH_MS
+    max_speech_s: float = MAX_SPEECH_S
+    min_silence_ms: float = MIN_SILENCE_MS
+    speech_pad_ms: float = SPEECH_PAD_MS
 
     def __post_init__(self) -> None:
         if not 0 < self.threshold < 1:

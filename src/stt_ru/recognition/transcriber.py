@@ -16,10 +16,9 @@ import numpy as np
 
 from stt_ru.audio import SAMPLE_RATE, Waveform, open_audio, waveform_of
 from stt_ru.audio.tracks import channel_map, equal_channels
+from stt_ru.defaults import BATCH_SIZE, DEFAULT_MODEL, EMBEDDED_MODEL, LANGUAGE, QUANTIZATION
 from stt_ru.errors import ModelLoadError, UsageError
-from stt_ru.recognition.onnx_models import DEFAULT_MODEL as DEFAULT_MODEL
 from stt_ru.recognition.onnx_models import (
-    EMBEDDED_MODEL,
     VAD_FILE,
     LoadedModel,
     SpeechModel,
@@ -98,14 +97,14 @@ class Transcriber:
         self,
         model: str = DEFAULT_MODEL,
         *,
-        quantization: str | None = "int8",
+        quantization: str | None = QUANTIZATION,
         model_dir: str | Path | None = None,
-        language: str = "ru",
+        language: str = LANGUAGE,
         providers: Sequence[str] | None = None,
         vad: VadOptions | None = VadOptions(),  # noqa: B008 - frozen
         vad_dir: str | Path | None = None,
         split_channels: bool = True,
-        batch_size: int = 1,
+        batch_size: int = BATCH_SIZE,
         offline: bool = False,
         workers: int = 1,
         longest_s: float | None = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Literal
 
 from stt_ru.analysis.aligned_rows import AlignedReport
 from stt_ru.analysis.punctuation import writing
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from stt_ru.analysis.significance import Statistics
     from stt_ru.analysis.spelling import Spelling
     from stt_ru.results import ModelReport
-
-SUFFIXES: Final = (".json", ".html", ".md", ".csv", ".xlsx")
-"""Files a report can be written to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

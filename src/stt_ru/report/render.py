@@ -22,7 +22,7 @@ def render(
 
     Args:
         findings: What to show.
-        target: One of `SUFFIXES` ends its name.
+        target: One of `REPORT_SUFFIXES` ends its name.
         embed_audio: Put the recordings into an HTML page.
         warn: Told of recordings that have no player there, a Russian sentence each.
 

@@ -5,7 +5,7 @@ pairing     ──► which text belongs to which row
 rescoring   ──► ModelReport
 """
 
-from stt_ru.transcripts.detection import FORMATS
+from stt_ru.defaults import TRANSCRIPT_FORMATS as FORMATS
 from stt_ru.transcripts.rescoring import score_files
 from stt_ru.transcripts.tables import ColumnNames
 

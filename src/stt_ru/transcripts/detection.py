@@ -6,7 +6,7 @@ import csv
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from stt_ru.errors import UsageError
 from stt_ru.files.reading import CSV_SUFFIXES, JSONL_SUFFIXES, read_text
@@ -16,13 +16,9 @@ from stt_ru.transcripts.tables import DELIMITERS, HYPOTHESIS_NAMES, ID_NAMES, RE
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-Format = Literal["lines", "kaldi", "trn", "stm", "ctm", "csv", "jsonl", "report"]
+    from stt_ru.defaults import TranscriptFormat
 
-FORMATS: Final[tuple[Format, ...]] = (
-    "lines", "kaldi", "trn", "stm", "ctm", "csv", "jsonl", "report"
-)  # fmt: skip
-
-_BY_SUFFIX: Final[dict[str, Format]] = {
+_BY_SUFFIX: Final[dict[str, TranscriptFormat]] = {
     ".trn": "trn",
     ".stm": "stm",
     ".ctm": "ctm",
@@ -48,7 +44,7 @@ def read_file(path: str | Path) -> str:
 
 def detect(
     path: str | Path, text: str, wanted: Iterable[str | None] = ()
-) -> tuple[Format, str | None]:
+) -> tuple[TranscriptFormat, str | None]:
     """The format of a file by its suffix and content.
 
     Where the suffix says nothing, as in a pipe, only what no plain text is like is taken for JSON

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from stt_ru.defaults import TRANSCRIPT_FORMATS
 from stt_ru.errors import UsageError
 from stt_ru.files.reading import CSV_SUFFIXES, read_text
 from stt_ru.files.wording import listed
@@ -24,7 +25,6 @@ from stt_ru.scoring.counts import EDIT_SPLIT
 from stt_ru.scoring.multi_reference import score_reference
 from stt_ru.text.marked_references import VARIANTS, read_reference
 from stt_ru.text.normalize import NORMALIZER, normalize
-from stt_ru.transcripts.detection import FORMATS
 from stt_ru.transcripts.pairing import (
     pair_columns,
     pair_files,
@@ -73,7 +73,8 @@ def score_files(
     Args:
         paths: The files.
         columns: Names of columns in CSV and JSON Lines.
-        file_format: How to read the files, one of `FORMATS`; None for by suffix and content.
+        file_format: How to read the files, one of `TRANSCRIPT_FORMATS`; None for by suffix and
+            content.
         manifest: References to use instead of those stored; recordings need not be there.
         allow_empty: Take empty references of the manifest as recordings without speech.
         variants: Read «{тысяча|1000}», «{ну}» and «<*>» in the references; done also for all files
@@ -82,8 +83,8 @@ def score_files(
     Raises:
         UsageError: If the files cannot be read or do not fit together.
     """
-    if file_format is not None and file_format not in FORMATS:
-        raise UsageError(f"формат «{file_format}»: есть {', '.join(FORMATS)}")
+    if file_format is not None and file_format not in TRANSCRIPT_FORMATS:
+        raise UsageError(f"формат «{file_format}»: есть {', '.join(TRANSCRIPT_FORMATS)}")
     files = [open_file(str(path), file_format, columns) for path in paths]
     notices = [notice for file in files for notice in file.notices]
     if all(file.holds_both(columns) for file in files):

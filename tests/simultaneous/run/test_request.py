@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from inspect import signature
 from pathlib import Path
 
 import pytest
 
+from stt_ru.cli.simul import simul
 from stt_ru.errors import SttRuError, UsageError
-from stt_ru.simultaneous.run.request import RunRequest, check_remote, make_agent, prepare_run
+from stt_ru.simultaneous.run.request import (
+    _DECIDED_BY_SERVER,
+    RunRequest,
+    check_remote,
+    make_agent,
+    prepare_run,
+)
 from tests.simultaneous.fakes import WaitK
 
 AGENT = """
@@ -83,8 +91,13 @@ def test_an_agent_that_cannot_be_made_is_said() -> None:
 
 
 def test_a_server_decides_what_is_scored() -> None:
-    check_remote(RunRequest(agent="agent.py", max_tail_steps=5, source_segment_size=2))
-    with pytest.raises(UsageError, match="не нужны: --latency-metrics, --eval-latency-unit"):
-        check_remote(RunRequest(agent="a.py", latency_metrics=("AL",), eval_latency_unit="char"))
+    agent = RunRequest(agent="agent.py")
+    check_remote(agent, {"agent", "max_tail_steps", "source_segment_size", "remote_port"})
+    with pytest.raises(UsageError, match=r"не нужны: --latency-metrics, --eval-latency-unit$"):
+        check_remote(agent, {"agent", "eval_latency_unit", "latency_metrics"})
     with pytest.raises(UsageError, match="не указан --agent"):
-        check_remote(RunRequest())
+        check_remote(RunRequest(), ())
+
+
+def test_what_a_server_decides_are_parameters_of_the_command() -> None:
+    assert set(_DECIDED_BY_SERVER) < set(signature(simul).parameters)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import urlencode
 
+from stt_ru.defaults import SERVER_ADDRESS, SERVER_PORT
 from stt_ru.errors import SttRuError, sentence_of, system_reason
 from stt_ru.simultaneous.core.instance import OutputError
 from stt_ru.simultaneous.core.segments import (
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
     from stt_ru.simultaneous.agents import GenericAgent
     from stt_ru.simultaneous.core.segments import DataType
 
-DEFAULT_ADDRESS: Final = "localhost"
-DEFAULT_PORT: Final = 12321
 TIMEOUT_S: Final = 60.0
 
 logger = logging.getLogger(__name__)
@@ -74,8 +73,8 @@ class RemoteSession:
 
     def __init__(
         self,
-        address: str = DEFAULT_ADDRESS,
-        port: int = DEFAULT_PORT,
+        address: str = SERVER_ADDRESS,
+        port: int = SERVER_PORT,
         *,
         token: str | None = None,
         timeout_s: float = TIMEOUT_S,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
+from stt_ru.defaults import MAX_TAIL_STEPS
 from stt_ru.errors import ReportError, SttRuError, UsageError, sentence_of
 from stt_ru.simultaneous.core.clock import WallClock
 from stt_ru.simultaneous.core.instance import Instance, OutputError
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 TEXT_SEGMENT_WORDS: Final = 1
 SPEECH_SEGMENT_MS: Final = 10
-MAX_TAIL_STEPS: Final = 1000
 
 logger = logging.getLogger(__name__)
 

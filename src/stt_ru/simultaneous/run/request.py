@@ -10,11 +10,17 @@ from dataclasses import dataclass, field, fields, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from stt_ru.defaults import (
+    DEFAULT_MODEL,
+    LATENCY_METRICS,
+    MAX_TAIL_STEPS,
+    QUALITY_METRICS,
+    TOKENIZER,
+)
 from stt_ru.errors import SttRuError, UsageError, sentence_of
 from stt_ru.simultaneous.agents.loading import load_agent_class
 from stt_ru.simultaneous.core.dataset import check_sources, load_dataset
 from stt_ru.simultaneous.run.evaluator import (
-    MAX_TAIL_STEPS,
     EvaluationOptions,
     SentenceLevelEvaluator,
     check_agent,
@@ -25,8 +31,6 @@ from stt_ru.simultaneous.run.evaluator import (
 from stt_ru.simultaneous.run.folder import RunFolder
 from stt_ru.simultaneous.run.log import LOG_NAME, read_log
 from stt_ru.simultaneous.scorers.scoring import (
-    DEFAULT_LATENCY,
-    DEFAULT_QUALITY,
     ScorerOptions,
     Scores,
     make_latency_scorers,
@@ -35,7 +39,7 @@ from stt_ru.simultaneous.scorers.scoring import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
     from stt_ru.recognition.recognizer import Recognizer
@@ -55,12 +59,14 @@ _DECIDED_BY_SERVER: Final = {
     "latency_metrics": "--latency-metrics",
     "computation_aware": "--computation-aware",
     "eval_latency_unit": "--eval-latency-unit",
-    "use_ref_len": "--no-use-ref-len",
+    "no_use_ref_len": "--no-use-ref-len",
     "sacrebleu_tokenizer": "--sacrebleu-tokenizer",
+    "asr_model": "--asr-model",
     "asr_model_dir": "--asr-model-dir",
     "asr_vad_dir": "--asr-vad-dir",
     "output": "--output",
     "continue_unfinished": "--continue-unfinished",
+    "score_only": "--score-only",
 }
 
 logger = logging.getLogger(__name__)
@@ -108,12 +114,12 @@ class RunRequest:
     agent_args: Sequence[str] = ()
     source_segment_size: float | None = None
     max_tail_steps: int = MAX_TAIL_STEPS
-    quality_metrics: Sequence[str] = DEFAULT_QUALITY
-    latency_metrics: Sequence[str] = DEFAULT_LATENCY
+    quality_metrics: Sequence[str] = QUALITY_METRICS
+    latency_metrics: Sequence[str] = LATENCY_METRICS
     computation_aware: bool = False
     eval_latency_unit: LatencyUnit = "word"
     use_ref_len: bool = True
-    sacrebleu_tokenizer: str = "13a"
+    sacrebleu_tokenizer: str = TOKENIZER
     asr_model: str | None = None
     asr_model_dir: Path | None = None
     asr_vad_dir: Path | None = None
@@ -261,20 +267,17 @@ def rescore(request: RunRequest) -> Rescoring:
     return Rescoring(scores, records, folder, notices)
 
 
-def check_remote(request: RunRequest) -> None:
+def check_remote(request: RunRequest, given: Collection[str]) -> None:
     """Make sure that nothing is asked for which only the server can decide.
+
+    Args:
+        request: What is asked for.
+        given: Names of the parameters of ``stt-ru simul`` that the user gave.
 
     Raises:
         UsageError: If something is, or there is no agent.
     """
-    default = RunRequest()
-    wrong = [
-        option
-        for name, option in _DECIDED_BY_SERVER.items()
-        if getattr(request, name) != getattr(default, name)
-    ]
-    if request.score_only:
-        wrong.append("--score-only")
+    wrong = [option for name, option in _DECIDED_BY_SERVER.items() if name in given]
     if wrong:
         raise UsageError(
             "--remote-address, --remote-port: данные, показатели и журнал – у сервера, поэтому "
@@ -417,10 +420,7 @@ def _scorers(request: RunRequest, args: Namespace) -> tuple[dict[str, Any], dict
 
 
 def _recognizer(request: RunRequest) -> Recognizer:
-    from stt_ru.recognition.transcriber import (  # heavy, and only ASR_BLEU hears
-        DEFAULT_MODEL,
-        Transcriber,
-    )
+    from stt_ru.recognition.transcriber import Transcriber  # heavy, and only ASR_BLEU hears
 
     return Transcriber(
         request.asr_model or DEFAULT_MODEL,

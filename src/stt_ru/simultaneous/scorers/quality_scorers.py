@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from stt_ru.defaults import EMBEDDED_MODEL, TOKENIZER
 from stt_ru.errors import MissingExtraError, SttRuError, UsageError
 from stt_ru.scoring.counts import EDIT_SPLIT, score_texts, total_score
 from stt_ru.simultaneous.core.record import FAILED
@@ -61,7 +62,7 @@ class SacreBLEUScorer(QualityScorer):
         UsageError: If it has no such tokeniser, or that one needs more to be installed.
     """
 
-    def __init__(self, tokenizer: str = "13a") -> None:
+    def __init__(self, tokenizer: str = TOKENIZER) -> None:
         bleu = _sacrebleu().BLEU
         if tokenizer not in bleu.TOKENIZERS:
             raise UsageError(
@@ -153,7 +154,7 @@ class ASRSacreBLEUScorer(SacreBLEUScorer):
 
     def __init__(
         self,
-        tokenizer: str = "13a",
+        tokenizer: str = TOKENIZER,
         recognizer: Recognizer | None = None,
         folder: str | Path = ".",
     ) -> None:
@@ -161,7 +162,7 @@ class ASRSacreBLEUScorer(SacreBLEUScorer):
         if recognizer is None:
             from stt_ru.recognition.transcriber import Transcriber
 
-            recognizer = Transcriber("tiny-ru")
+            recognizer = Transcriber(EMBEDDED_MODEL)
         self.recognizer = recognizer
         self._folder = Path(folder)
         self.transcripts: dict[int, str] = {}

@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from stt_ru.defaults import TOKENIZER
 from stt_ru.errors import SttRuError, UsageError, sentence_of
 from stt_ru.simultaneous.core.record import FAILED
 from stt_ru.simultaneous.scorers.latency_scorers import (
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from stt_ru.simultaneous.core.record import InstanceRecord
     from stt_ru.simultaneous.core.segments import DataType
 
-DEFAULT_QUALITY: Final = ("BLEU",)
-DEFAULT_LATENCY: Final = ("AL", "AP", "DAL")
 COMPUTATION_AWARE: Final = "_CA"
 
 logger = logging.getLogger(__name__)
@@ -85,7 +84,7 @@ class ScorerOptions:
         args: The whole command line, for a user's scorer with ``from_args``.
     """
 
-    tokenizer: str = "13a"
+    tokenizer: str = TOKENIZER
     use_ref_len: bool = True
     computation_aware: bool = False
     recognizer: Callable[[], Recognizer] | None = None

@@ -11,6 +11,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, Final
 
+from stt_ru.defaults import IDLE_S, MAX_SESSIONS
 from stt_ru.errors import UsageError
 from stt_ru.files.writing import reason
 from stt_ru.simultaneous.core.clock import WallClock
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from stt_ru.simultaneous.core.record import InstanceRecord
     from stt_ru.simultaneous.server.corpus import Corpus
 
-MAX_SESSIONS: Final = 1000
-IDLE_S: Final = 3600.0
 SESSION_FILE: Final = "session.json"
 STARTED_FILE: Final = "started.log"
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from stt_ru.audio import SAMPLE_RATE, load_audio
 from stt_ru.audio.tracks import channel_map, equal_channels
+from stt_ru.defaults import STEP_S
 from stt_ru.errors import UsageError
 from stt_ru.recognition.recognizer import LoadedRecognizer, Transcript
 from stt_ru.recognition.segmentation import quietest_cut
@@ -61,7 +62,7 @@ class OfflineToStreaming(StreamingASR):
     """
 
     def __init__(
-        self, recognizer: Recognizer, interval: float = 0.5, *, clock: Clock = SYSTEM_CLOCK
+        self, recognizer: Recognizer, interval: float = STEP_S, *, clock: Clock = SYSTEM_CLOCK
     ) -> None:
         if not 0 < interval < float("inf"):
             raise UsageError(f"интервал {interval} с: нужно число больше 0")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stt_ru.defaults import EMBEDDED_STREAMING_MODEL
 from stt_ru.errors import ModelLoadError
 from stt_ru.recognition.onnx_models import weights_digest
 from stt_ru.streaming.engines.model import StreamingASR
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
     from stt_ru.streaming.queue.buffer import RecordingId
 
-NAME: Final = "tiny-ru-stream"
-
 
 class TinyRuStream(StreamingASR):
     """The embedded streaming model; for trying the tool, not for work.
@@ -40,7 +39,7 @@ class TinyRuStream(StreamingASR):
         ModelLoadError: If it cannot be loaded.
     """
 
-    name = NAME
+    name = EMBEDDED_STREAMING_MODEL
 
     def __init__(self, model_dir: Path | None = None, *, clock: Clock = SYSTEM_CLOCK) -> None:
         super().__init__(SAMPLE_RATE, clock)
@@ -54,7 +53,7 @@ class TinyRuStream(StreamingASR):
             return TinyRuStreamDecoder(self._model_dir)
         except Exception as error:
             raise ModelLoadError(
-                f"модель {NAME} не загрузилась из {self._model_dir}: {error}"
+                f"модель {EMBEDDED_STREAMING_MODEL} не загрузилась из {self._model_dir}: {error}"
             ) from error
 
     def _run(self) -> None:

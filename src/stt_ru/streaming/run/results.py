@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
+from stt_ru.defaults import INTERVAL_S, SPEED, TIMEOUT_S
 from stt_ru.errors import UsageError
 from stt_ru.results import FileResult, ModelReport, Signature
 from stt_ru.scoring.counts import Score, total_score
@@ -35,11 +36,11 @@ class StreamOptions:
         UsageError: If they make no sense together.
     """
 
-    interval_s: float = 0.2
-    speed: float = 1.0
+    interval_s: float = INTERVAL_S
+    speed: float = SPEED
     realtime: bool | None = None
     streams: int = 1
-    timeout_s: float = 60.0
+    timeout_s: float = TIMEOUT_S
 
     def __post_init__(self) -> None:
         if not 0 < self.interval_s < math.inf or not 0 < self.speed < math.inf:
