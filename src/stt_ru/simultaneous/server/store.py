@@ -11,9 +11,9 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, Final
 
+from stt_ru.clock import SYSTEM_CLOCK
 from stt_ru.errors import UsageError
 from stt_ru.files.writing import reason
-from stt_ru.simultaneous.core.clock import WallClock
 from stt_ru.simultaneous.run.log import LOG_NAME, drop_torn_line, log_line, read_log
 from stt_ru.simultaneous.server.errors import NotSavedError, TooManySessionsError, UnknownError
 from stt_ru.simultaneous.server.session import Journal, NoJournal, Session, SessionSettings
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from stt_ru.simultaneous.core.clock import Clock
+    from stt_ru.clock import Clock
     from stt_ru.simultaneous.core.record import InstanceRecord
     from stt_ru.simultaneous.server.corpus import Corpus
 
@@ -63,7 +63,7 @@ class SessionStore:
         settings: SessionSettings,
         *,
         output: Path | None = None,
-        clock: Clock | None = None,
+        clock: Clock = SYSTEM_CLOCK,
         max_sessions: int = MAX_SESSIONS,
         idle_s: float = IDLE_S,
         new_id: Callable[[], str] = _new_id,
@@ -72,7 +72,7 @@ class SessionStore:
         self.corpus = corpus
         self.settings = settings
         self._output = output
-        self._clock = clock or WallClock()
+        self._clock = clock
         self._max_sessions = max_sessions
         self._idle_s = idle_s
         self._new_id = new_id

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from stt_ru.audio import SAMPLE_RATE, load_audio
+from stt_ru.clock import SYSTEM_CLOCK, Clock
 from stt_ru.errors import UsageError
 from stt_ru.recognition.segmentation import quietest_cut
 from stt_ru.recognition.transcriber import Transcript
@@ -18,7 +19,6 @@ from stt_ru.results import Segment
 from stt_ru.streaming.engines.model import StreamingASR
 from stt_ru.streaming.queue.buffer import Exit
 from stt_ru.streaming.queue.chunks import OutputChunk, Signal, TranscriptionChunk, check_heard
-from stt_ru.streaming.queue.clock import SYSTEM_CLOCK, Clock
 from stt_ru.streaming.schedule.caller import receive_transcription
 from stt_ru.streaming.schedule.sender import make_sender
 

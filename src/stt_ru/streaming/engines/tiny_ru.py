@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from stt_ru.clock import SYSTEM_CLOCK, Clock
 from stt_ru.errors import ModelLoadError
 from stt_ru.recognition.onnx_models import weights_digest
 from stt_ru.streaming.engines.model import StreamingASR
@@ -17,7 +18,6 @@ from stt_ru.streaming.engines.tiny_ru_stream import (
 )
 from stt_ru.streaming.measures.alignment import common_prefix
 from stt_ru.streaming.queue.chunks import OutputChunk, Signal, TranscriptionChunk
-from stt_ru.streaming.queue.clock import SYSTEM_CLOCK, Clock
 
 if TYPE_CHECKING:
     from pathlib import Path
