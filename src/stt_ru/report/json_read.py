@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 from stt_ru.errors import UsageError
 from stt_ru.files.reading import describe_os_error
 from stt_ru.files.wording import shown
+from stt_ru.provenance import Signature
 from stt_ru.report.json_write import SCHEMA_VERSION
-from stt_ru.results import FileResult, ModelReport, Segment, Signature
+from stt_ru.results import FileResult, ModelReport, Segment
 from stt_ru.scoring.counts import EditCounts, ErrorCounts, Score
 from stt_ru.text.marked_references import Marked, VariantsError, read_reference
 

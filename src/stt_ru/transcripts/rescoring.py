@@ -6,9 +6,8 @@ import hashlib
 import os
 from collections import Counter
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from stt_ru.errors import UsageError
 from stt_ru.files.reading import CSV_SUFFIXES, read_text
@@ -18,12 +17,12 @@ from stt_ru.manifest.folder import read_folder
 from stt_ru.manifest.jsonl_rows import read_jsonl as read_manifest_jsonl
 from stt_ru.manifest.rows import Faults, UnreadMarks, text_fault
 from stt_ru.manifest.sample import Sample
+from stt_ru.provenance import SCORED_BY, sign, sign_again
 from stt_ru.report.json_read import StoredReport, parse_report
-from stt_ru.results import FileResult, ModelReport, Signature, references_digest
-from stt_ru.scoring.counts import EDIT_SPLIT
+from stt_ru.results import FileResult, ModelReport
 from stt_ru.scoring.multi_reference import score_reference
-from stt_ru.text.marked_references import VARIANTS, read_reference
-from stt_ru.text.normalize import NORMALIZER, normalize
+from stt_ru.text.marked_references import read_reference
+from stt_ru.text.normalize import normalize
 from stt_ru.transcripts.detection import FORMATS, detect, read_file
 from stt_ru.transcripts.lines import read_kaldi, read_lines, read_trn
 from stt_ru.transcripts.nist import (
@@ -42,8 +41,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from stt_ru.transcripts.tables import Side
-
-_EMPTY_RULE: Final = "insertions"  # words against an empty reference are insertions
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +121,7 @@ def score_files(
     else:
         _check_marks(places, notices, variants=variants)
         reports = [_scored_again(report, variants=variants) for report in reports]
-    digests = {_digest(report, variants=variants) for report in reports if report.error is None}
-    if len(digests) > 1:
+    if len({_digest(report) for report in reports if report.error is None}) > 1:
         notices.append("эталоны в файлах различаются: WER систем посчитан на разных текстах")
     return Scored(reports, list(dict.fromkeys(notices)))
 
@@ -356,18 +352,8 @@ def _report(path: str, rows: Sequence[FileResult]) -> ModelReport:
         rows=len(rows),
         results=rows,
         audio_s=sum(row.duration or 0.0 for row in rows if row.error is None),
-        signature=Signature(
-            {
-                "model": path,
-                "texts": digest.hexdigest()[:12],
-                "norm": NORMALIZER,
-                "split": EDIT_SPLIT,
-                "empty": _EMPTY_RULE,
-                "rows": str(len(rows)),
-                "refs": "",
-                "stt-ru": version("stt-ru"),
-            }
-        ),
+        # The rows are signed when it is known how they are scored.
+        signature=sign({"model": path, "texts": digest.hexdigest()[:12]}, (), packages=SCORED_BY),
     )
 
 
@@ -375,9 +361,12 @@ def _has_variants(report: ModelReport) -> bool:
     return report.signature is not None and "variants" in report.signature.fields
 
 
-def _digest(report: ModelReport, *, variants: bool) -> str:
-    samples = (Sample(result.audio, result.reference, result.channel) for result in report.results)
-    return references_digest(samples, variants=variants)
+def _digest(report: ModelReport) -> str | None:
+    return report.signature.fields["refs"] if report.signature else None
+
+
+def _samples(report: ModelReport) -> list[Sample]:
+    return [Sample(result.audio, result.reference, result.channel) for result in report.results]
 
 
 def _scored_again(report: ModelReport, *, variants: bool) -> ModelReport:
@@ -386,16 +375,8 @@ def _scored_again(report: ModelReport, *, variants: bool) -> ModelReport:
         return report
     results = [_result(row, row.hypothesis, row.error, variants=variants) for row in report.results]
     report = replace(report, rows=len(results), results=results)
-    fields = dict(report.signature.fields) if report.signature else {"model": report.model}
-    now = {
-        "norm": NORMALIZER,
-        "split": EDIT_SPLIT,
-        "empty": _EMPTY_RULE,
-        **({"variants": VARIANTS} if variants else {}),
-        "rows": str(len(results)),
-        "refs": _digest(report, variants=variants),
-    }
-    return replace(report, signature=Signature({**fields, **now}))
+    fields = report.signature.fields if report.signature else {"model": report.model}
+    return replace(report, signature=sign_again(fields, _samples(report), variants=variants))
 
 
 def _with_own_labels(reports: Sequence[ModelReport]) -> list[ModelReport]:

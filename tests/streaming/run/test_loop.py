@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from stt_ru.errors import ModelLoadError, UsageError
 from stt_ru.evaluation import Progress, ProgressListener
 from stt_ru.manifest import Sample
+from stt_ru.provenance import references_digest
 from stt_ru.recognition.transcriber import Transcript
-from stt_ru.results import references_digest
 from stt_ru.streaming.engines.adapters import OfflineToStreaming
 from stt_ru.streaming.engines.model import DummyASR, StreamingASR
 from stt_ru.streaming.queue.chunks import (

@@ -9,7 +9,6 @@ import threading
 import time
 import uuid
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
@@ -17,9 +16,10 @@ import numpy as np
 from stt_ru.audio import SAMPLE_RATE, load_audio
 from stt_ru.errors import AudioError, StreamingError, SttRuError, sentence_of
 from stt_ru.evaluation import Progress, SilentListener, checked_samples
+from stt_ru.provenance import sign
 from stt_ru.recognition.threads import call_in_background, map_in_background
-from stt_ru.results import FileResult, Signature, references_digest
-from stt_ru.scoring.counts import EDIT_SPLIT, EditCounts, score_texts
+from stt_ru.results import FileResult
+from stt_ru.scoring.counts import EditCounts, score_texts
 from stt_ru.streaming.measures.lagging import lagging
 from stt_ru.streaming.measures.latency import stream_figures
 from stt_ru.streaming.queue.chunks import OutputChunk, Signal, check_heard
@@ -28,7 +28,7 @@ from stt_ru.streaming.run.offline import mixed_down, recognize_offline
 from stt_ru.streaming.run.results import StreamOptions, StreamReport, StreamResult
 from stt_ru.streaming.schedule.remap import remap_time
 from stt_ru.streaming.schedule.sender import StreamingSender, make_sender
-from stt_ru.text.normalize import NORMALIZER, normalize
+from stt_ru.text.normalize import normalize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from stt_ru.evaluation import ProgressListener
     from stt_ru.manifest import Sample
+    from stt_ru.provenance import Signature
     from stt_ru.results import ModelReport
     from stt_ru.streaming.engines.model import StreamingASR
     from stt_ru.streaming.measures.evaluation import StreamingEvaluationResults
@@ -479,18 +480,13 @@ def _signature(
     asr: StreamingASR, samples: Sequence[Sample], options: StreamOptions, truth: TrueWords
 ) -> Signature:
     kinds = sorted(set(truth.sources.values())) or ["none"]
-    return Signature(
+    return sign(
         {
             "model": asr.name,
-            **{str(name): str(value) for name, value in asr.settings.items()},
+            **asr.settings,
             **_how(options),
             "timings": "+".join(kinds),
             **({"aligner": truth.aligner} if {"alignment", "segments"} & set(kinds) else {}),
-            "norm": NORMALIZER,
-            "split": EDIT_SPLIT,
-            "empty": "insertions",
-            "rows": str(len(samples)),
-            "refs": references_digest(samples),
-            **{package: version(package) for package in ("stt-ru", "onnx-asr", "onnxruntime")},
-        }
+        },
+        samples,
     )

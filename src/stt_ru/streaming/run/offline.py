@@ -9,8 +9,8 @@ import numpy as np
 
 from stt_ru.audio import SAMPLE_RATE, load_audio
 from stt_ru.evaluation import evaluate
+from stt_ru.provenance import join
 from stt_ru.recognition.waveforms import hearing
-from stt_ru.results import Signature, references_digest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -62,18 +62,7 @@ def recognize_offline(
         audio_s=sum(report.audio_s for report in reports),
         wall_s=sum(report.wall_s for report in reports),
         warnings=[warning for report in reports for warning in report.warnings],
-        signature=_joined([report.signature for report in reports], samples),
-    )
-
-
-def _joined(signatures: Sequence[Signature | None], samples: Sequence[Sample]) -> Signature:
-    """The signature of all parts together; what differs between them is named for each."""
-    parts = [signature.fields for signature in signatures if signature is not None]
-    names = dict.fromkeys(name for fields in parts for name in fields)
-    values = {name: dict.fromkeys(fields.get(name, "none") for fields in parts) for name in names}
-    return Signature(
-        {name: "+".join(found) for name, found in values.items()}
-        | {"rows": str(len(samples)), "refs": references_digest(samples)}
+        signature=join((report.signature for report in reports), samples),
     )
 
 
