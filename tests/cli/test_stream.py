@@ -13,7 +13,7 @@ import soundfile
 from stt_ru.cli import stream as command
 from stt_ru.cli.entry import run
 from stt_ru.cli.interrupts import Interruption
-from stt_ru.recognition import user_modules as models
+from stt_ru.recognition import model_request as models
 from stt_ru.recognition.onnx_models import EMBEDDED_MODEL, weights_digest
 from stt_ru.streaming.engines.adapters import OfflineToStreaming
 from stt_ru.streaming.engines.tiny_ru import NAME

@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 
     from stt_ru.evaluation import ModelSource
     from stt_ru.manifest import Sample
-    from stt_ru.recognition.user_modules import ModelRequest
+    from stt_ru.recognition.model_request import ModelRequest
 
 
 def evaluate(
@@ -156,7 +156,7 @@ def evaluate(
     from stt_ru.analysis.grouping import check_group_by
     from stt_ru.files.writing import check_folder
     from stt_ru.manifest import load_manifest
-    from stt_ru.recognition.user_modules import parse_models
+    from stt_ru.recognition.model_request import parse_models
 
     notices: list[str] = []  # said after the table, where they are seen
     threads = _workers(workers)
@@ -271,8 +271,9 @@ def _sources(
     requests: Sequence[ModelRequest], settings: dict[str, Any], threads: int | None
 ) -> list[ModelSource]:
     from stt_ru.evaluation import ModelSource
+    from stt_ru.recognition.model_request import labels
     from stt_ru.recognition.transcriber import Recognizer, Transcriber
-    from stt_ru.recognition.user_modules import labels, user_factory
+    from stt_ru.recognition.user_modules import user_factory
     from stt_ru.streaming.run.sources import STREAMING_ENGINES, streaming_recognizer
 
     def transcriber(request: ModelRequest) -> Recognizer:

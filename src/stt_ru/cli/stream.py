@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stt_ru.manifest import Sample
-    from stt_ru.recognition.user_modules import ModelRequest
+    from stt_ru.recognition.model_request import ModelRequest
     from stt_ru.streaming.run.history import History
     from stt_ru.streaming.run.results import StreamOptions, StreamReport
     from stt_ru.streaming.run.sources import StreamSource
@@ -231,7 +231,7 @@ def stream(
     """
     from stt_ru.files.writing import check_folder
     from stt_ru.manifest import load_manifest
-    from stt_ru.recognition.user_modules import parse_model, parse_models
+    from stt_ru.recognition.model_request import parse_model, parse_models
 
     notices: list[str] = []  # said after the table, where they are seen
     samples = load_manifest(manifest, allow_empty=allow_empty, warn=notices.append)
@@ -317,7 +317,8 @@ def stream(
 def _sources(
     requests: Sequence[ModelRequest], settings: dict[str, Any], step_s: float
 ) -> list[StreamSource]:
-    from stt_ru.recognition.user_modules import labels, user_factory
+    from stt_ru.recognition.model_request import labels
+    from stt_ru.recognition.user_modules import user_factory
     from stt_ru.streaming.run.sources import factory_source, stream_source
 
     sources = []

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 from stt_ru.clock import SYSTEM_CLOCK
-from stt_ru.errors import ReportError, SttRuError, UsageError, sentence_of
+from stt_ru.errors import USERS_FAILURES, ReportError, SttRuError, UsageError, sentence_of
 from stt_ru.simultaneous.core.instance import Instance, OutputError
 from stt_ru.simultaneous.core.record import InstanceRecord
 from stt_ru.simultaneous.core.segments import Segment
@@ -281,7 +281,7 @@ def _failure_of(run: Callable[[], None], *, what: str, show_trace: bool) -> str 
         return str(error)
     except ReportError:
         raise
-    except Exception as error:
+    except USERS_FAILURES as error:
         if show_trace:  # the agent is the user's own code, and once is enough
             logger.warning("%s: агент завершился ошибкой", what, exc_info=True)
         return sentence_of(error)
