@@ -330,6 +330,7 @@ def test_different_references_are_said(place: Path) -> None:
         pytest.param(("a.stm", "a 1 x 5 1 да"), ("b.ctm", ""), "раньше начала", id="times"),
         pytest.param(("a.stm", "a 1 x 0 1 да"), ("b.ctm", "a 1 x"), "CTM нужны", id="ctm"),
         pytest.param(("a.stm", "a 1 x 0 1 да"), ("b.ctm", "a 1 -1 0 да"), "«-1»", id="negative"),
+        pytest.param(("a.stm", "a 1 x 0 1 да"), ("b.ctm", "a 1 * * <ALT_BEGIN>"), "<ALT", id="alt"),
         pytest.param(("a.ctm", "a 1 0 1 да"), ("b.ctm", ""), "эталоном нужен STM", id="ctm refs"),
         pytest.param(
             ("a.trn", "да (a)"), ("b.ctm", "a 1 0 1 да\na 2 0 1 да"), "каналы «1», «2»", id="two"
