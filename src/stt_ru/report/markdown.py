@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from typing import TYPE_CHECKING, Final
 
 from stt_ru.analysis.error_analysis import insight, slice_groups, worst
 from stt_ru.analysis.spelling import TITLES, spelling_lines
+from stt_ru.files.csv_text import csv_line
 from stt_ru.report.fields import ROW_COLUMNS, extra_names, row_values
 from stt_ru.report.table import COLUMNS, cells, interval, percent
 from stt_ru.report.trust import verdicts
@@ -142,9 +141,7 @@ def csv_report(reports: Sequence[ModelReport]) -> Iterator[str]:
 
 
 def _csv_line(values: Sequence[object]) -> str:
-    line = io.StringIO()
-    csv.writer(line, lineterminator="\n").writerow([_csv_cell(value) for value in values])
-    return line.getvalue()
+    return csv_line([_csv_cell(value) for value in values])
 
 
 def _csv_cell(value: object) -> object:
