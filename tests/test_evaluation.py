@@ -20,8 +20,9 @@ from stt_ru.evaluation import (
     evaluate,
     evaluate_models,
 )
+from stt_ru.provenance import references_digest
 from stt_ru.recognition.recognizer import Recognizer, Transcript
-from stt_ru.results import ModelReport, Segment, references_digest
+from stt_ru.results import ModelReport, Segment
 from stt_ru.scoring.counts import EditCounts
 from stt_ru.text.marked_references import VARIANTS
 from tests.conftest import FakeRecognizer
@@ -301,14 +302,6 @@ def test_broken_marks_are_refused_before_anything_is_recognised() -> None:
         evaluate(recognizer, [Sample("a.wav", "{да")], variants=True)
     assert recognizer.asked == []
     assert evaluate(recognizer, [Sample("a.wav", "{да")]).wer == 0.0
-
-
-def test_the_digest_of_references_knows_what_is_compared() -> None:
-    base = references_digest([Sample("a.wav", "Да!")])
-    assert references_digest([Sample("a.wav", "да")]) == base
-    assert references_digest([Sample("a.wav", "нет")]) != base
-    assert references_digest([Sample("a.wav", "да", 0)]) != base
-    assert references_digest([Sample("b.wav", "да")]) != base
 
 
 def warnings_of(report: ModelReport) -> str:

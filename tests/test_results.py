@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from stt_ru.manifest import Sample
-from stt_ru.results import FileResult, ModelReport, Signature, references_digest
+from stt_ru.results import FileResult, ModelReport
 from stt_ru.scoring.counts import score_texts
 from stt_ru.scoring.multi_reference import score_branch
 
@@ -101,20 +100,5 @@ def test_digits_are_looked_for_in_the_branch_that_was_said(
     assert result.digits_mismatch is expected
 
 
-def test_the_digest_of_references_tells_variants_apart_when_they_are_read() -> None:
-    def digest(text: str, *, variants: bool) -> str:
-        return references_digest([Sample("a.wav", text)], variants=variants)
-
-    assert digest("Да, нет", variants=True) == digest("да нет", variants=False)
-    assert digest("{Да|нет}", variants=True) == digest("{да|нет}", variants=True)
-    assert digest("{да|нет}", variants=True) != digest("{да} нет", variants=True)
-    assert digest("{да|нет}", variants=False) == digest("да нет", variants=False)
-
-
 def test_a_failed_row_has_no_digits_mismatch() -> None:
     assert failed("в 15").digits_mismatch is False
-
-
-def test_a_signature_can_be_taken_apart_again() -> None:
-    signature = Signature({"model": "C:\\a|b", "lang": "ru"})
-    assert str(signature) == "model:C%3A\\a%7Cb|lang:ru"

@@ -118,6 +118,10 @@ class StreamingError(SttRuError, RuntimeError):
     """A streaming model failed or was misused; raised in the reader, with the cause chained."""
 
 
+USERS_FAILURES: Final = (Exception, SystemExit)
+"""What code of the user's own may raise: a ``sys.exit`` in it fails it, and does not end us."""
+
+
 def sentence_of(error: BaseException) -> str:
     """An exception in one line: those of this package are sentences, of others the kind is named.
 

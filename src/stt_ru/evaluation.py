@@ -9,26 +9,27 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from stt_ru.errors import ModelLoadError, SttRuError, UsageError, sentence_of
 from stt_ru.manifest import Sample, load_manifest
+from stt_ru.provenance import sign
 from stt_ru.recognition.progress import Progress, ProgressListener, SilentListener, Tally
 from stt_ru.recognition.recognizer import LoadedRecognizer, Recognizer, Transcript, is_count
 from stt_ru.recognition.threads import call_in_background, map_in_background
 from stt_ru.report.model_report import NotebookReport
 from stt_ru.report.table import format_table
-from stt_ru.results import FileResult, ModelReport, Signature, references_digest
-from stt_ru.scoring.counts import EDIT_SPLIT, total_score
+from stt_ru.results import FileResult, ModelReport
+from stt_ru.scoring.counts import total_score
 from stt_ru.scoring.multi_reference import score_reference
-from stt_ru.text.marked_references import VARIANTS, Marked, VariantsError, read_reference
-from stt_ru.text.normalize import NORMALIZER, has_digits, has_mixed_scripts, normalize
+from stt_ru.text.marked_references import Marked, VariantsError, read_reference
+from stt_ru.text.normalize import has_digits, has_mixed_scripts, normalize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from stt_ru.provenance import Signature
     from stt_ru.recognition.recognizer import RecognizerInfo
 
 __all__ = [
@@ -388,20 +389,8 @@ def _manifest_warnings(
 
 
 def _signature(info: RecognizerInfo, samples: Sequence[Sample], *, variants: bool) -> Signature:
-    settings = info.settings or {}
-    return Signature(
-        {
-            "model": info.name,
-            **{name: value for name, value in settings.items() if name != "model"},
-            "norm": NORMALIZER,
-            "split": EDIT_SPLIT,
-            "empty": "insertions",
-            **({"variants": VARIANTS} if variants else {}),
-            "rows": str(len(samples)),
-            "refs": references_digest(samples, variants=variants),
-            **{package: version(package) for package in ("stt-ru", "onnx-asr", "onnxruntime")},
-        }
-    )
+    own = {name: value for name, value in (info.settings or {}).items() if name != "model"}
+    return sign({"model": info.name, **own}, samples, variants=variants)
 
 
 def _not_loaded(source: ModelSource, samples: Sequence[Sample], error: str) -> ModelReport:

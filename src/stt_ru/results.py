@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from stt_ru.errors import UsageError
 from stt_ru.scoring.counts import Score, total_score
-from stt_ru.text.marked_references import Marked, has_anything, read_reference
-from stt_ru.text.normalize import has_digits, normalize
+from stt_ru.text.marked_references import has_anything
+from stt_ru.text.normalize import has_digits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from stt_ru.manifest import Sample
+    from stt_ru.provenance import Signature
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,50 +134,6 @@ class FileResult:
         return has_digits(self.compared_text) != has_digits(self.hypothesis)
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """Everything that can move a report's figures; equal ones mean comparable figures."""
-
-    fields: Mapping[str, str]
-
-    def __str__(self) -> str:
-        return "|".join(f"{_escape(name)}:{_escape(value)}" for name, value in self.fields.items())
-
-    @classmethod
-    def parse(cls, text: str) -> Signature:
-        """The signature that is written as ``text``.
-
-        Raises:
-            ValueError: If a field has no «:» or stands twice.
-
-        Example:
-            >>> Signature.parse("model:C%3A/a|lang:ru").fields
-            {'model': 'C:/a', 'lang': 'ru'}
-        """
-        fields: dict[str, str] = {}
-        for part in text.split("|") if text else ():
-            name, colon, value = part.partition(":")
-            if not colon or _unescape(name) in fields:
-                raise ValueError(f"not a field of a signature: {part!r}")
-            fields[_unescape(name)] = _unescape(value)
-        return cls(fields)
-
-
-_ESCAPES = {"%": "%25", "|": "%7C", ":": "%3A", "\n": "%0A"}
-
-
-def _escape(value: str) -> str:
-    for character, escape in _ESCAPES.items():  # «%» first: the others write it
-        value = value.replace(character, escape)
-    return value
-
-
-def _unescape(value: str) -> str:
-    for character, escape in reversed(_ESCAPES.items()):
-        value = value.replace(escape, character)
-    return value
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelReport:
     """One model on the whole manifest.
@@ -252,19 +206,3 @@ class ModelReport:
     def digits_mismatch(self) -> int:
         """Rows in which figures stand only in the reference or only in the hypothesis."""
         return sum(result.digits_mismatch for result in self.results)
-
-
-def references_digest(samples: Iterable[Sample], *, variants: bool = False) -> str:
-    """First 12 hex digits of the SHA-256 over the rows: equal digests mean equal questions.
-
-    Args:
-        samples: The rows.
-        variants: Whether marks of `stt_ru.text.marked_references` are read in the references.
-    """
-    digest = hashlib.sha256()
-    for sample in samples:
-        reference = read_reference(sample.text) if variants else normalize(sample.text)
-        text = reference.text if isinstance(reference, Marked) else reference
-        row = [sample.audio, sample.channel, text]
-        digest.update(json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()[:12]

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from stt_ru.cli import entry
+from stt_ru.provenance import Signature
 from stt_ru.report.json_write import json_report
-from stt_ru.results import FileResult, ModelReport, Signature
+from stt_ru.results import FileResult, ModelReport
 from stt_ru.scoring.counts import score_texts
 
 Run = Callable[..., tuple[int, str, str]]

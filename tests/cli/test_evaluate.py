@@ -309,6 +309,14 @@ def test_a_recogniser_that_quits_is_a_model_that_did_not_load(place: Place) -> N
     assert "модуль exiting.py не загрузился: SystemExit: нет ключа" in done.stderr
 
 
+def test_a_module_beside_the_recognisers_file_is_found(place: Place) -> None:
+    (place.folder / "mine").mkdir()
+    (place.folder / "fakes.py").rename(place.folder / "mine" / "beside.py")
+    (place.folder / "mine" / "model.py").write_text("from beside import good\n")
+    place.run("evaluate", "eval.csv", "-m", "mine/model.py:good", "-o", "report.json", "-q")
+    assert report_of(place)["models"][0]["wer"] == 0.0
+
+
 def test_a_module_of_the_users_does_not_stand_in_for_the_librarys(place: Place) -> None:
     (place.folder / "json.py").write_text((place.folder / "fakes.py").read_text(encoding="utf-8"))
     place.run("evaluate", "eval.csv", "-m", "json.py:good", "-o", "report.json", "-q")

@@ -24,6 +24,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_wav(tmp_path / "a.wav", tone(0.2))
     (tmp_path / "eval.csv").write_text("audio,text\na.wav,раз\n", "utf-8")
     (tmp_path / "broken.py").write_text("1 / 0", "utf-8")
+    (tmp_path / "quits.py").write_text("import sys; sys.exit('нет ключа')", "utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("STT_RU_TOKEN", raising=False)
     for registry in (LATENCY_SCORERS, QUALITY_SCORERS):
@@ -44,6 +45,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (TEXTS + " --host nowhere.invalid", "нет такого адреса"),
         (TEXTS + " --output eval.csv", "--output eval.csv"),
         (TEXTS + " --metrics-file broken.py", "ZeroDivisionError"),
+        (TEXTS + " --metrics-file quits.py", "модуль не загрузился: SystemExit: нет ключа"),
         (TEXTS + " --port 65536", "от 0 до 65535"),
         (TEXTS + " --idle-minutes 0", "больше 0"),
         (f"--source {FIXTURES / 'source.txt'} --target eval.csv --port x", "--port"),

@@ -238,6 +238,33 @@ def test_a_wrong_request_says_what_is_wrong(place: Place, arguments: str, reason
     assert done.stdout == ""
 
 
+@pytest.mark.parametrize(
+    ("before", "inserted", "code", "said"),
+    [
+        ("@entrypoint\n", "", 2, "--agent agent.py: модуль не загрузился: SystemExit: нет ключа"),
+        (
+            "        parser.add",
+            " " * 8,
+            2,
+            "параметры агента: SystemExit: нет ключа",
+        ),
+        ("        super().__init__", " " * 8, 1, "агент не создан: SystemExit: нет ключа"),
+        ("        if self.args.slow", " " * 8, 1, "пример 0: SystemExit: нет ключа"),
+        ("        return 42.0", " " * 8, 1, "показатель RTF: SystemExit: нет ключа"),
+    ],
+    ids=["module", "options", "making", "policy", "measure"],
+)
+def test_an_agent_that_quits_is_a_sentence_and_not_the_end(
+    place: Place, before: str, inserted: str, code: int, said: str
+) -> None:
+    agent = AGENT.replace(before, f"{inserted}sys.exit('нет ключа')\n{before}", 1)
+    (place.folder / "agent.py").write_text(agent, "utf-8")
+    measures = ("--quality-metrics", "WER", "--latency-metrics", "RTF")
+    done = place.run("eval.csv", "--agent", "agent.py", *measures, code=code)
+    assert said in done.stderr
+    assert done.stdout == "" or done.stdout.startswith("Показатель")
+
+
 def test_a_run_is_scored_again_without_the_agent(place: Place) -> None:
     rest = ("--quality-metrics", "WER", "--latency-metrics", "AL", "DAL")
     first = place.run("eval.csv", "--agent", "agent.py", "--output", "out", *rest)

@@ -5,13 +5,14 @@ import resource
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from stt_ru.errors import ReportError, UsageError
-from stt_ru.files.writing import check_target, write_report
+from stt_ru.files.writing import append_whole, check_target, make_folder, replacing, write_report
 
 
 def refused(target: Path, message: str) -> None:
@@ -133,3 +134,79 @@ def test_a_name_that_is_no_unicode_is_kept_as_an_escape(tmp_path: Path) -> None:
     target = tmp_path / "report.json"
     write_report(target, ['"\udc80"'])
     assert target.read_text(encoding="utf-8") == '"\\udc80"'
+
+
+def test_threads_may_replace_one_file_at_the_same_time(tmp_path: Path) -> None:
+    target = tmp_path / "r.json"
+    start = threading.Barrier(4)
+    errors: list[BaseException] = []
+
+    def write(text: str) -> None:
+        def pieces() -> Iterator[str]:
+            yield text
+            start.wait(20)  # all four are in the middle of it
+            yield text
+
+        try:
+            write_report(target, pieces())
+        except BaseException as error:  # noqa: BLE001 - for the test to see
+            errors.append(error)
+
+    threads = [threading.Thread(target=write, args=(letter,)) for letter in "абвг"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert errors == []
+    assert target.read_text(encoding="utf-8") in {"аа", "бб", "вв", "гг"}
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_what_a_killed_process_left_is_in_nobodys_way(tmp_path: Path) -> None:
+    (tmp_path / f".r.json.{os.getpid()}.tmp").touch()  # in a container numbers come again
+    check_target(tmp_path / "r.json")
+    write_report(tmp_path / "r.json", ["{}"])
+
+
+def test_a_block_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
+    target = tmp_path / "p.png"
+    target.write_bytes(b"old")
+
+    def fail() -> None:
+        with replacing(target) as stream:
+            stream.write(b"half")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert target.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_folder_is_made_and_tried_without_touching_what_is_in_it(tmp_path: Path) -> None:
+    mine = tmp_path / ".trial"
+    mine.write_text("моё")
+    make_folder(tmp_path)
+    assert mine.read_text() == "моё"
+    make_folder(tmp_path / "a" / "b", parents=True)
+    assert list((tmp_path / "a" / "b").iterdir()) == []
+    with pytest.raises(FileNotFoundError):
+        make_folder(tmp_path / "c" / "d")
+
+
+def test_a_line_that_does_not_fit_is_not_begun(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    append_whole(log, "первая\n")
+    code = (
+        "import resource, signal, sys; from pathlib import Path\n"
+        "from stt_ru.files.writing import append_whole\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (20, 20))\n"
+        "try: append_whole(Path(sys.argv[1]), 'x' * 100)\n"
+        "except OSError as error: print(error.strerror)"
+    )
+    out = subprocess.run(
+        [sys.executable, "-c", code, str(log)], capture_output=True, text=True, check=True
+    )
+    assert out.stdout == "No space left on device\n"
+    assert log.read_text(encoding="utf-8") == "первая\n"

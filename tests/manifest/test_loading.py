@@ -19,12 +19,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stt_ru.errors import ManifestError, UsageError
+from stt_ru.files import csv_text
 from stt_ru.manifest import (
     AUDIO_SUFFIXES,
     CORE_SUFFIXES,
     MEDIA_SUFFIXES,
     Sample,
-    csv_rows,
     load_manifest,
 )
 from stt_ru.manifest.csv_rows import read_csv
@@ -488,19 +488,19 @@ def test_no_text_breaks_the_csv_reader(content: str) -> None:
 
 def test_a_file_of_quotes_takes_no_quadratic_time(monkeypatch: pytest.MonkeyPatch) -> None:
     looked_at = 0
-    real = csv_rows._parse_record
+    real = csv_text.parse_record
 
     def counting(text: str, start: int, delimiter: str) -> tuple[list[str], int]:
         nonlocal looked_at
         try:
             cells, end = real(text, start, delimiter)
-        except csv_rows._BadQuoteError as bad:
+        except csv_text.BadQuoteError as bad:
             looked_at += (bad.closed or len(text)) - start
             raise
         looked_at += end - start
         return cells, end
 
-    monkeypatch.setattr(csv_rows, "_parse_record", counting)
+    monkeypatch.setattr(csv_text, "parse_record", counting)
     for row in ('a.wav,"да\n', 'a.wav,""да\n', 'a.wav,"""да\n', 'a.wav,"да""\n', '"\n', '""""\n'):
         text = "audio,text\n" + row * 1000
         looked_at = 0

@@ -12,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stt_ru.errors import UsageError
+from stt_ru.provenance import Signature
 from stt_ru.report.envelope import KINDS, SCHEMA_VERSION
 from stt_ru.report.json_read import parse_report, read_report
 from stt_ru.report.json_write import json_report
 from stt_ru.report.model_report import NotebookReport
-from stt_ru.results import FileResult, ModelReport, Segment, Signature
+from stt_ru.results import FileResult, ModelReport, Segment
 from stt_ru.scoring.counts import score_texts
 from tests.conftest import GOLDEN
 from tests.report.test_json_write import NOT_LOADED, NOW, REPORT

@@ -7,9 +7,10 @@ from typing import Any
 
 from stt_ru.analysis.aligned_rows import AlignedReport
 from stt_ru.analysis.significance import describe
+from stt_ru.provenance import Signature
 from stt_ru.report.json_write import json_report
 from stt_ru.report.model_report import NotebookReport
-from stt_ru.results import FileResult, ModelReport, Segment, Signature
+from stt_ru.results import FileResult, ModelReport, Segment
 from stt_ru.scoring.counts import score_texts
 
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""A clock that is set by hand, and agents whose schedule is known."""
+"""Agents whose schedule is known."""
 
 from __future__ import annotations
 
@@ -8,19 +8,6 @@ from stt_ru.simultaneous import ReadAction, SpeechToTextAgent, TextToTextAgent, 
 
 if TYPE_CHECKING:
     from stt_ru.simultaneous import Action, AgentStates
-
-
-class FakeClock:
-    """Stands still until it is advanced."""
-
-    def __init__(self) -> None:
-        self._now = 1000.0
-
-    def now(self) -> float:
-        return self._now
-
-    def advance(self, seconds: float) -> None:
-        self._now += seconds
 
 
 class WaitK(TextToTextAgent):

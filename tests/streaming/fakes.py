@@ -1,8 +1,7 @@
-"""What stands in for clocks, models and recordings in these tests."""
+"""What stands in for models and recordings in these tests."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -19,27 +18,12 @@ from stt_ru.streaming.queue.chunks import (
     Signal,
     TranscriptionChunk,
 )
+from tests.fakes import FakeClock
 
 # The machine may be busy with other things, and a property is tried in each run of the tests.
 PATIENT = settings(deadline=None, max_examples=50)
 
 PATIENCE_S = 20.0  # a real thread is never waited for longer
-
-
-class FakeClock:
-    """Time that passes only when it is told to; sleeping moves it."""
-
-    def __init__(self, now: float = 100.0) -> None:
-        self._now = now
-        self._lock = threading.Lock()
-
-    def now(self) -> float:
-        with self._lock:
-            return self._now
-
-    def sleep(self, seconds: float) -> None:
-        with self._lock:
-            self._now += max(0.0, seconds)
 
 
 class ScriptedASR(StreamingASR):

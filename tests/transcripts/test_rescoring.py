@@ -202,6 +202,11 @@ def test_trn(place: Path) -> None:
     assert counts(scored) == [(1, 3)]
 
 
+def test_a_table_may_end_its_lines_with_a_carriage_return(place: Path) -> None:
+    write(pairs__csv="text;hyp\rда;да\rнет, да;нет\r")
+    assert counts(score_files(["pairs.csv"])) == [(1, 3)]
+
+
 def test_words_of_a_ctm_find_the_segments_of_an_stm_by_their_middle(place: Path) -> None:
     write(refs__stm=STM, hyps__ctm=CTM)
     scored = score_files(["refs.stm", "hyps.ctm"])
@@ -332,13 +337,14 @@ def test_different_references_are_said(place: Path) -> None:
         pytest.param(("a.stm", "a 1 x 5 1 да"), ("b.ctm", ""), "раньше начала", id="times"),
         pytest.param(("a.stm", "a 1 x 0 1 да"), ("b.ctm", "a 1 x"), "CTM нужны", id="ctm"),
         pytest.param(("a.stm", "a 1 x 0 1 да"), ("b.ctm", "a 1 -1 0 да"), "«-1»", id="negative"),
+        pytest.param(("a.stm", "a 1 x 0 1 да"), ("b.ctm", "a 1 * * <ALT_BEGIN>"), "<ALT", id="alt"),
         pytest.param(("a.ctm", "a 1 0 1 да"), ("b.ctm", ""), "эталоном нужен STM", id="ctm refs"),
         pytest.param(
             ("a.trn", "да (a)"), ("b.ctm", "a 1 0 1 да\na 2 0 1 да"), "каналы «1», «2»", id="two"
         ),
         pytest.param(("a.csv", "x,y\n1,2"), ("b.csv", "x\n1"), "--ref-column", id="column"),
         pytest.param(("a.csv", "text\nда"), ("b.csv", "x\n1"), "--hyp-column", id="hyp column"),
-        pytest.param(("a.csv", 'text\n"да'), ("b.csv", ""), r"a\.csv:2: кавычки", id="quote"),
+        pytest.param(("a.csv", 'text\n"да'), ("b.csv", ""), r"a\.csv:2: кавычка", id="quote"),
         pytest.param(("a.csv", "text\nда,нет"), ("b.csv", ""), "2 значения в строке", id="values"),
         pytest.param(("a.jsonl", "{"), ("b.jsonl", ""), r"a\.jsonl:1: .*не JSON", id="json"),
         pytest.param(("a.jsonl", "[1]"), ("b.jsonl", ""), "нужен объект", id="array"),

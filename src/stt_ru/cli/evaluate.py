@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
     from stt_ru.evaluation import ModelSource
     from stt_ru.manifest import Sample
+    from stt_ru.recognition.model_request import ModelRequest
     from stt_ru.recognition.recognizer import Recognizer
-    from stt_ru.recognition.user_modules import ModelRequest
     from stt_ru.results import ModelReport
 
 _NOT_FOR_STREAMING: Final = (  # parameters that streaming models do not heed
@@ -214,7 +214,7 @@ class EvaluateRequest:
 def _evaluate(request: EvaluateRequest) -> int:
     """Check what is asked for, run the models, print and save; the exit code."""
     from stt_ru.manifest import load_manifest
-    from stt_ru.recognition.user_modules import parse_models
+    from stt_ru.recognition.model_request import parse_models
 
     notices: list[str] = []  # said after the table, where they are seen
     samples = load_manifest(
@@ -307,7 +307,7 @@ def _workers_for(samples: Sequence[Sample], providers: Sequence[str]) -> int:
 def _sources(
     request: EvaluateRequest, models: Sequence[ModelRequest], settings: dict[str, Any]
 ) -> list[ModelSource]:
-    from stt_ru.recognition.user_modules import labels
+    from stt_ru.recognition.model_request import labels
 
     sources = [
         _source(model, label, settings, request.threads)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from stt_ru.evaluation import ProgressListener
-    from stt_ru.recognition.user_modules import ModelRequest
+    from stt_ru.recognition.model_request import ModelRequest
 
 Report = TypeVar("Report")
 

@@ -126,9 +126,9 @@ def serve(
         manifest, source, target, kind or "text", warn=notices.append, sample_rate=SAMPLE_RATE
     )
     if metrics_file is not None:
-        from stt_ru.simultaneous.agents.loading import load_module
+        from stt_ru.recognition.user_modules import load_module
 
-        load_module(metrics_file, option="--metrics-file")
+        load_module(metrics_file, "--metrics-file")
     from stt_ru.simultaneous.scorers import ScorerOptions, take_notices
 
     store = make_store(

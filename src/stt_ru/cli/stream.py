@@ -45,7 +45,7 @@ from stt_ru.errors import UsageError
 
 if TYPE_CHECKING:
     from stt_ru.manifest import Sample
-    from stt_ru.recognition.user_modules import ModelRequest
+    from stt_ru.recognition.model_request import ModelRequest
     from stt_ru.streaming.run.results import StreamOptions, StreamReport
     from stt_ru.streaming.run.sources import StreamSource
     from stt_ru.streaming.timing.reference_words import TrueWords
@@ -289,7 +289,7 @@ class StreamRequest:
 def _stream(request: StreamRequest) -> int:
     """Check what is asked for, run the models, print and save; the exit code."""
     from stt_ru.manifest import load_manifest
-    from stt_ru.recognition.user_modules import parse_model, parse_models
+    from stt_ru.recognition.model_request import parse_model, parse_models
 
     notices: list[str] = []  # said after the table, where they are seen
     samples = load_manifest(request.manifest, allow_empty=request.allow_empty, warn=notices.append)
@@ -353,7 +353,8 @@ def _check(request: StreamRequest) -> None:
 def _sources(
     requests: Sequence[ModelRequest], settings: dict[str, Any], step_s: float
 ) -> list[StreamSource]:
-    from stt_ru.recognition.user_modules import labels, user_factory
+    from stt_ru.recognition.model_request import labels
+    from stt_ru.recognition.user_modules import user_factory
     from stt_ru.streaming.run.sources import factory_source, stream_source
 
     sources = []

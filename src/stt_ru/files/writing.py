@@ -1,17 +1,19 @@
-"""Report files: refused early when they cannot be written, replaced in one step when they can."""
+"""Files written whole or not at all; what cannot be written is found out beforehand, by trying."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import secrets
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from stt_ru.errors import ReportError, UsageError, system_reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 
 def check_target(
@@ -45,12 +47,9 @@ def check_target(
     if not place.parent.is_dir():
         raise UsageError(f"{what} {target}: нет каталога {place.parent}; создайте его")
     try:
-        trial = _temporary(place)
-        descriptor = os.open(trial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        _try_beside(place)
     except OSError as error:
         raise UsageError(f"{what} {target} не записать: {reason(error)}") from error
-    os.close(descriptor)
-    trial.unlink()
 
 
 def check_folder(folder: Path, option: str) -> None:
@@ -64,12 +63,19 @@ def check_folder(folder: Path, option: str) -> None:
         UsageError: Saying why they cannot.
     """
     try:
-        folder.mkdir(exist_ok=True)
-        trial = _temporary(folder / "trial")
-        trial.touch()
-        trial.unlink()
+        make_folder(folder)
     except OSError as error:
         raise UsageError(f"{option} {folder}: сюда не записать: {reason(error)}") from error
+
+
+def make_folder(folder: Path, *, parents: bool = False) -> None:
+    """Make the folder unless it is there, and try that files can be written in it.
+
+    Raises:
+        OSError: If they cannot.
+    """
+    folder.mkdir(parents=parents, exist_ok=True)
+    _try_beside(folder / "trial")
 
 
 def write_report(target: str | Path, pieces: Iterable[str] | Iterable[bytes]) -> None:
@@ -82,24 +88,65 @@ def write_report(target: str | Path, pieces: Iterable[str] | Iterable[bytes]) ->
     Raises:
         ReportError: If it cannot be written; the old file is as it was.
     """
+    try:
+        write_whole(target, pieces)
+    except OSError as error:
+        raise ReportError(f"отчёт {target} не записан: {reason(error)}") from error
+    except (TypeError, ValueError) as error:  # e.g. an ``extra`` that JSON cannot hold
+        raise ReportError(f"отчёт {target} не записан: {error}") from error
+
+
+def write_whole(target: str | Path, pieces: Iterable[str] | Iterable[bytes]) -> None:
+    """As `write_report`, for callers with a sentence of their own.
+
+    Raises:
+        OSError: If it cannot be written.
+    """
+    with replacing(target) as stream:
+        stream.writelines(map(_encoded, pieces))
+
+
+@contextlib.contextmanager
+def replacing(target: str | Path) -> Iterator[BinaryIO]:
+    """A stream whose bytes take the place of the file when the block ends, and are on the disk.
+
+    After an exception, or a kill, the old file is as it was; it keeps its rights, a link stays a
+    link. Threads and processes may replace one file at the same time: the last one stays.
+
+    Raises:
+        OSError: If it cannot be written.
+    """
     place = _real(Path(target))
     temporary = _temporary(place)
     try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        descriptor = _create(temporary)
         with open(descriptor, "wb") as stream:  # noqa: PTH123 - a descriptor
-            stream.writelines(map(_encoded, pieces))
+            yield stream
             stream.flush()
             os.fsync(descriptor)
         with contextlib.suppress(OSError):  # not there yet, or not ours to change
             temporary.chmod(stat.S_IMODE(place.stat().st_mode))
         temporary.replace(place)
-    except OSError as error:
-        raise ReportError(f"отчёт {target} не записан: {reason(error)}") from error
-    except (TypeError, ValueError) as error:  # e.g. an ``extra`` that JSON cannot hold
-        raise ReportError(f"отчёт {target} не записан: {error}") from error
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink()
+
+
+def append_whole(path: Path, text: str) -> None:
+    """Add the text to the end of a file, at once: all of it or, where the disk is full, nothing.
+
+    Raises:
+        OSError: If it cannot be written.
+    """
+    data = text.encode()
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+    try:
+        size = os.fstat(descriptor).st_size
+        if os.write(descriptor, data) != len(data):
+            os.ftruncate(descriptor, size)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+    finally:
+        os.close(descriptor)
 
 
 def _encoded(piece: str | bytes) -> bytes:
@@ -118,4 +165,15 @@ def _real(target: Path) -> Path:
 
 
 def _temporary(place: Path) -> Path:
-    return place.with_name(f".{place.name[:100]}.{os.getpid()}.tmp")
+    # No other thread or process has this name, nor has a killed one with our number left it.
+    return place.with_name(f".{place.name[:50]}.{secrets.token_hex(8)}.tmp")
+
+
+def _create(path: Path) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+
+
+def _try_beside(place: Path) -> None:
+    trial = _temporary(place)
+    os.close(_create(trial))
+    trial.unlink()

@@ -5,16 +5,14 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 import threading
-import uuid
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from stt_ru.errors import SttRuError
-from stt_ru.files.writing import reason
+from stt_ru.files.writing import reason, write_whole
 from stt_ru.recognition.recognizer import LoadedRecognizer, Recognizer, Transcript
 from stt_ru.results import Segment
 
@@ -47,8 +45,8 @@ class CachedRecognizer:
 
     A transcript is known by the bytes of the recording, the recogniser's name and settings (the
     weights' digest among them), and the versions of the packages that decode and recognise. It is a
-    file of its own, written beside its place and moved there: several runs may share the folder,
-    and a killed one leaves whole files only. Failures are not kept.
+    file of its own, written whole or not at all: several runs may share the folder, and a killed
+    one spoils nothing. Failures are not kept.
 
     Args:
         recognizer: With ``settings``: without them nobody knows what its text depends on, and
@@ -158,16 +156,9 @@ class CachedRecognizer:
             "channel_map": list(transcript.channel_map),
             "warnings": list(transcript.warnings),
         }
-        temporary = place.with_name(f".{place.stem}.{uuid.uuid4().hex}.tmp")
         try:
-            with temporary.open("w", encoding="ascii") as stream:
-                json.dump(document, stream)
-                stream.flush()
-                os.fsync(stream.fileno())
-            temporary.replace(place)
+            write_whole(place, [json.dumps(document)])
         except OSError as error:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
             with self._lock:
                 text = f"кэш {self._folder} не пополняется: {reason(error)}"
                 if text not in self._broken:

@@ -1,118 +1,49 @@
-"""What the user meant by ``-m``: a name, a folder, or a recogniser of their own."""
+"""Modules of the user's own: recognisers for ``-m``, agents, measures.
+
+Their code may do anything, also end the program: whatever it raises while it loads is one sentence.
+"""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
-import re
 import sys
-from collections import Counter
 from contextlib import chdir
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from stt_ru.defaults import EMBEDDED
-from stt_ru.errors import UsageError, sentence_of
+from stt_ru.errors import USERS_FAILURES, UsageError, sentence_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-_LOOKS_LIKE_A_PATH: Final = re.compile(r"[A-Za-z]:[\\/].*|[./~\\].*")
-
-
-@dataclass(frozen=True, slots=True)
-class ModelRequest:
-    """One ``-m``, taken apart; two equal ones are one model.
-
-    Attributes:
-        name: The model's name, or ``module:factory``.
-        folder: Where its files are; None for Hugging Face or inside the package.
-    """
-
-    name: str
-    folder: Path | None = None
-
-    @property
-    def is_factory(self) -> bool:
-        """Whether a recogniser of the user's own is meant, as in ``my_model.py:make``."""
-        module, _, function = self.name.rpartition(":")
-        return self.folder is None and bool(module) and function.isidentifier()
+    from collections.abc import Callable
+    from types import ModuleType
 
 
-def parse_models(values: Sequence[str], model_dir: Path | None) -> list[ModelRequest]:
-    """Take the values of ``-m`` apart, each model once, in their order.
-
-    Raises:
-        UsageError: If one makes no sense.
-    """
-    requests = list(dict.fromkeys(parse_model(value) for value in values))
-    if model_dir is None:
-        return requests
-    if len(requests) > 1:
-        raise UsageError(
-            "--model-dir годится для одной модели; для нескольких пишите -m ИМЯ=КАТАЛОГ у каждой"
-        )
-    (request,) = requests
-    if request.folder is not None:
-        raise UsageError(f"каталог модели {request.name} указан дважды: в -m и в --model-dir")
-    _check_request(ModelRequest(request.name, model_dir), f"--model-dir {model_dir}")
-    return [ModelRequest(request.name, model_dir)]
-
-
-def parse_model(value: str, option: str = "-m") -> ModelRequest:
-    """Take one value apart.
+def load_module(name: str, option: str, value: str | None = None) -> ModuleType:
+    """Import a user's module by its name or its file.
 
     Args:
-        value: What the user wrote.
-        option: After which option.
+        name: An importable module, or a path that ends in ``.py``; its folder is then importable.
+        option: The option that names it, for messages.
+        value: What the user wrote after the option; None for ``name`` alone.
 
     Raises:
-        UsageError: If it makes no sense.
+        UsageError: If it is not there, or fails while loading.
     """
-    name, equals, folder = value.partition("=")
-    if not name.strip() or (equals and not folder.strip()):
-        raise UsageError(f"{option} «{value}»: нужно ИМЯ, ИМЯ=КАТАЛОГ или МОДУЛЬ:ФУНКЦИЯ")
-    request = ModelRequest(name.strip(), Path(folder) if equals else None)
-    _check_request(request, f"{option} {value}")
-    return request
-
-
-def _check_request(request: ModelRequest, option: str) -> None:
-    """Refuse what can only be a slip of the pen, in a sentence that begins with ``option``."""
-    name, folder = request.name, request.folder
-    if folder is not None:
-        if not folder.exists():
-            raise UsageError(f"{option}: нет каталога {folder} с файлами модели {name}")
-        if not folder.is_dir():
-            raise UsageError(
-                f"{option}: {folder} – не каталог; укажите каталог с файлами модели {name}"
-            )
-    elif request.is_factory:
-        return
-    elif name.endswith(".py"):
+    try:
+        with chdir("."):  # the module may change the current folder
+            if name.endswith(".py"):
+                return _module_from_file(Path(name), option)
+            if "" not in sys.path:
+                sys.path.insert(0, "")  # the current folder, as ``python -m`` has it
+            return importlib.import_module(name)
+    except UsageError:
+        raise
+    except USERS_FAILURES as error:
+        what = "модуль" if value in (None, name) else f"модуль {name}"
         raise UsageError(
-            f"{option}: назовите и функцию, которая делает распознаватель: -m {name}:ФУНКЦИЯ"
-        )
-    elif _LOOKS_LIKE_A_PATH.fullmatch(name):
-        raise UsageError(
-            f"{option}: похоже на каталог; назовите и вид модели: -m ИМЯ=КАТАЛОГ, например "
-            f"-m gigaam-v3-ctc={name}"
-        )
-    elif ":" in name:
-        raise UsageError(f"{option}: после «:» нужно имя функции, как в -m МОДУЛЬ:ФУНКЦИЯ")
-
-
-def labels(requests: Sequence[ModelRequest]) -> list[str]:
-    """Names for the table: those that occur twice show their folders."""
-    times = Counter(request.name for request in requests)
-    return [_label(request, is_alone=times[request.name] == 1) for request in requests]
-
-
-def _label(request: ModelRequest, *, is_alone: bool) -> str:
-    if request.folder is None and request.name in EMBEDDED:
-        return f"{request.name} (демонстрационная)"
-    return request.name if is_alone else f"{request.name} ({request.folder or 'Hugging Face'})"
+            f"{option} {value or name}: {what} не загрузился: {sentence_of(error)}"
+        ) from error
 
 
 def user_factory(name: str) -> Callable[[], Any]:
@@ -125,36 +56,23 @@ def user_factory(name: str) -> Callable[[], Any]:
         UsageError: If there is no such module or function.
     """
     module_name, _, function_name = name.rpartition(":")
-    try:
-        with chdir("."):  # the module may change the current folder
-            module = _module(module_name)
-    except UsageError:
-        raise
-    except (Exception, SystemExit) as error:
-        raise UsageError(
-            f"-m {name}: модуль {module_name} не загрузился: {sentence_of(error)}"
-        ) from error
-    factory = getattr(module, function_name, None)
+    factory = getattr(load_module(module_name, "-m", name), function_name, None)
     if not callable(factory):
         raise UsageError(f"-m {name}: в модуле {module_name} нет функции {function_name}")
     made: Callable[[], Any] = factory
     return made
 
 
-def _module(name: str) -> Any:
-    if name.endswith(".py"):
-        return _module_from_file(Path(name))
-    if "" not in sys.path:
-        sys.path.insert(0, "")  # the current folder, as ``python -m`` has it
-    return importlib.import_module(name)
-
-
-def _module_from_file(path: Path) -> Any:
+def _module_from_file(path: Path, option: str) -> ModuleType:
     # A name of its own: a user's json.py must not stand in for the library's module.
     name = f"stt_ru_user_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None or not path.is_file():
-        raise UsageError(f"-m: нет файла {path}")
+        raise UsageError(f"{option}: нет файла {path}")
+    folder = str(path.parent.resolve())
+    if folder not in sys.path:
+        # Modules beside it, as when Python runs the file itself; last, for the same json.py.
+        sys.path.append(folder)
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from typing import TYPE_CHECKING, Final
 
+from stt_ru.files.csv_text import csv_line
 from stt_ru.report.fields import TABLE_COLUMNS, extra_names, row_values
 
 if TYPE_CHECKING:
@@ -41,9 +40,7 @@ def csv_report(reports: Sequence[ModelReport]) -> Iterator[str]:
 
 
 def _csv_line(values: Sequence[object]) -> str:
-    line = io.StringIO()
-    csv.writer(line, lineterminator="\n").writerow([_csv_cell(value) for value in values])
-    return line.getvalue()
+    return csv_line([_csv_cell(value) for value in values])
 
 
 def _csv_cell(value: object) -> object:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 from stt_ru.errors import UsageError
 from stt_ru.files.reading import describe_os_error
 from stt_ru.files.wording import shown
+from stt_ru.provenance import Signature
 from stt_ru.report.envelope import open_envelope, written
 from stt_ru.report.fields import FIELDS, Field, Kind
 from stt_ru.report.model_report import NotebookReport
-from stt_ru.results import FileResult, Segment, Signature
+from stt_ru.results import FileResult, Segment
 from stt_ru.scoring.counts import EditCounts, ErrorCounts, Score
 from stt_ru.text.marked_references import Marked, VariantsError, read_reference
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
 from stt_ru.errors import UsageError
@@ -62,11 +62,20 @@ def format_table(
     return aligned(lines)
 
 
-def aligned(lines: Sequence[Sequence[str]]) -> str:
-    """Cells under one another: names in the first column to the left, figures to the right."""
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+def aligned(lines: Sequence[Sequence[str]], *, left: Collection[int] = (0,)) -> str:
+    """Cells under one another, without a line break at the end.
+
+    Args:
+        lines: Of as many cells each, the titles first.
+        left: Columns, from 0, that begin at the same place: names; figures end at the same place.
+    """
+    columns = list(zip(*lines, strict=True))
+    widths = [max(map(len, column)) for column in columns]
+    pad = [str.ljust if number in left else str.rjust for number in range(len(columns))]
     return "\n".join(
-        "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]).rstrip()
+        "  ".join(
+            pad_cell(cell, width) for pad_cell, cell, width in zip(pad, line, widths, strict=True)
+        ).rstrip()
         for line in lines
     )
 

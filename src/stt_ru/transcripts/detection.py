@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from stt_ru.errors import UsageError
+from stt_ru.files.csv_text import DELIMITERS, loose_cells
 from stt_ru.files.reading import CSV_SUFFIXES, JSONL_SUFFIXES, read_text
 from stt_ru.transcripts.lines import lines_of, looks_like_kaldi
-from stt_ru.transcripts.tables import DELIMITERS, HYPOTHESIS_NAMES, ID_NAMES, REFERENCE_NAMES
+from stt_ru.transcripts.tables import HYPOTHESIS_NAMES, ID_NAMES, REFERENCE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -95,8 +95,7 @@ def _is_table(text: str, wanted: set[str]) -> bool:
         return False
     texts = {*REFERENCE_NAMES, *HYPOTHESIS_NAMES, *wanted}
     for delimiter in DELIMITERS:
-        cells = next(csv.reader(lines[:1], delimiter=delimiter), [])
-        names = [cell.strip().casefold() for cell in cells]
+        names = [cell.strip().casefold() for cell in loose_cells(lines[0], 0, delimiter)]
         if len(names) < 2 or not all(names) or texts.isdisjoint(names):
             continue
         known = (texts | set(ID_NAMES)).intersection(names)

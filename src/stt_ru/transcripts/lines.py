@@ -11,7 +11,7 @@ from stt_ru.files.wording import quoted
 from stt_ru.transcripts.texts import StoredText
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 COMMENT: Final = ";;"  # sclite's
 
@@ -25,6 +25,11 @@ def lines_of(text: str) -> Iterator[tuple[int, str]]:
     if not lines[-1]:
         lines.pop()
     return enumerate(lines, start=1)
+
+
+def content_lines(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """Those of numbered lines that are neither blank nor a comment of sclite's."""
+    return ((n, line) for n, line in lines if line.strip() and not line.startswith(COMMENT))
 
 
 def read_lines(text: str) -> list[StoredText]:
@@ -66,9 +71,7 @@ def read_trn(text: str, path: str, *, variants: bool = False) -> list[StoredText
         UsageError: If a line has no id, or is written with alternatives.
     """
     found = []
-    for number, line in lines_of(text):
-        if not line.strip() or line.startswith(COMMENT):
-            continue
+    for number, line in content_lines(lines_of(text)):
         match = _TRN.fullmatch(line)
         if match is None:
             raise UsageError(

@@ -11,17 +11,20 @@ from typing import TYPE_CHECKING, Final
 from stt_ru.errors import UsageError
 from stt_ru.files.wording import listed, quoted
 from stt_ru.text.marked_references import ANYTHING
-from stt_ru.transcripts.lines import COMMENT, as_variants, lines_of
+from stt_ru.transcripts.lines import as_variants, content_lines, lines_of
 from stt_ru.transcripts.texts import StoredText, TextFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 IGNORED: Final = "IGNORE_TIME_SEGMENT_IN_SCORING"
 """An STM segment's text that takes its time out of the scoring."""
 
-_CTM_FIELDS = "запись канал начало длительность слово"
-_STM_FIELDS = "запись канал диктор начало конец текст"
+_FIELDS: Final = {
+    "CTM": "запись канал начало длительность слово",
+    "STM": "запись канал диктор начало конец текст",
+}
+_FEWEST: Final = 5  # of a line, in both: the text of an STM line may be empty
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,12 +75,7 @@ def read_stm(text: str, path: str, *, variants: bool = False) -> list[Segment]:
         UsageError: If a line has too few fields, or times that are none.
     """
     found = []
-    for number, line in lines_of(text):
-        if not line.strip() or line.startswith(COMMENT):
-            continue
-        fields = line.split(maxsplit=5)
-        if len(fields) < 5:
-            raise UsageError(f"{path}:{number}: {quoted(line)}: в строке STM нужны {_STM_FIELDS}")
+    for number, fields in _fields(lines_of(text), path, "STM", maxsplit=5):
         recording, channel, speaker, start, end, *rest = fields
         words = "".join(rest)
         label = ""
@@ -101,32 +99,46 @@ def read_stm(text: str, path: str, *, variants: bool = False) -> list[Segment]:
 
 
 def read_ctm(text: str, path: str) -> list[TimedWord]:
-    """Words of a CTM file in its order; confidence and type are not read.
+    """Words of a CTM file in its order; see `ctm_words`."""
+    return list(ctm_words(lines_of(text), path))
+
+
+def ctm_words(
+    lines: Iterable[tuple[int, str]], path: str, *, alternatives: bool = False
+) -> Iterator[TimedWord]:
+    """Words of numbered lines of a CTM file in their order; confidence and type are not read.
+
+    Args:
+        lines: As the file has them.
+        path: Its name, for messages.
+        alternatives: Take marks of alternatives, ``<ALT…>``, for words when they have times.
 
     Raises:
         UsageError: If a line has too few fields, times that are none, or is one of alternatives.
     """
-    found = []
-    for number, line in lines_of(text):
-        if not line.strip() or line.startswith(COMMENT):
-            continue
-        fields = line.split()
-        if len(fields) < 5:
-            raise UsageError(f"{path}:{number}: {quoted(line)}: в строке CTM нужны {_CTM_FIELDS}")
+    for number, fields in _fields(lines, path, "CTM"):
         recording, channel, start, duration, word = fields[:5]
-        if word.startswith("<ALT"):
+        if word.startswith("<ALT") and not alternatives:
             raise UsageError(f"{path}:{number}: варианты <ALT…> здесь не читаются: оставьте один")
-        found.append(
-            TimedWord(
-                line=number,
-                recording=recording,
-                channel=channel,
-                start_s=_seconds(start, path, number),
-                duration_s=_seconds(duration, path, number),
-                word=word,
-            )
+        yield TimedWord(
+            line=number,
+            recording=recording,
+            channel=channel,
+            start_s=_seconds(start, path, number),
+            duration_s=_seconds(duration, path, number),
+            word=word,
         )
-    return found
+
+
+def _fields(
+    lines: Iterable[tuple[int, str]], path: str, kind: str, *, maxsplit: int = -1
+) -> Iterator[tuple[int, list[str]]]:
+    for number, line in content_lines(lines):
+        fields = line.split(maxsplit=maxsplit)
+        if len(fields) < _FEWEST:
+            needed = _FIELDS[kind]
+            raise UsageError(f"{path}:{number}: {quoted(line)}: в строке {kind} нужны {needed}")
+        yield number, fields
 
 
 def _seconds(text: str, path: str, line: int) -> float:

@@ -6,9 +6,8 @@ import hashlib
 import math
 from collections import Counter
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from stt_ru.defaults import TRANSCRIPT_FORMATS
 from stt_ru.errors import UsageError
@@ -19,12 +18,12 @@ from stt_ru.manifest.folder import read_folder
 from stt_ru.manifest.jsonl_rows import read_jsonl as read_manifest_jsonl
 from stt_ru.manifest.rows import Faults, UnreadMarks, text_fault
 from stt_ru.manifest.sample import Sample
+from stt_ru.provenance import SCORED_BY, sign, sign_again
 from stt_ru.report.model_report import NotebookReport
-from stt_ru.results import FileResult, ModelReport, Signature, references_digest
-from stt_ru.scoring.counts import EDIT_SPLIT
+from stt_ru.results import FileResult, ModelReport
 from stt_ru.scoring.multi_reference import score_reference
-from stt_ru.text.marked_references import VARIANTS, read_reference
-from stt_ru.text.normalize import NORMALIZER, normalize
+from stt_ru.text.marked_references import read_reference
+from stt_ru.text.normalize import normalize
 from stt_ru.transcripts.pairing import (
     pair_columns,
     pair_files,
@@ -39,8 +38,6 @@ if TYPE_CHECKING:
 
     from stt_ru.transcripts.pairing import Paired, PairedTexts, Place
     from stt_ru.transcripts.stored_file import StoredFile
-
-_EMPTY_RULE: Final = "insertions"  # words against an empty reference are insertions
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +114,7 @@ def score_files(
         places = (place for system in systems for place in system.paired.places)
         _check_marks(places, notices, variants=variants)
     reports = [_scored(system, variants=variants) for system in systems]
-    digests = {_digest(report, variants=variants) for report in reports if report.error is None}
-    if len(digests) > 1:
+    if len({_digest(report) for report in reports if report.error is None}) > 1:
         notices.append("эталоны в файлах различаются: WER систем посчитан на разных текстах")
     return Scored(reports, list(dict.fromkeys(notices)))
 
@@ -174,17 +170,9 @@ def _new_system(file: StoredFile, paired: Paired) -> _System:
         label=file.path,
         rows=len(paired.rows),
         audio_s=math.fsum(row.duration or 0.0 for row in paired.rows if row.error is None),
-        signature=Signature(
-            {
-                "model": file.path,
-                "texts": digest.hexdigest()[:12],
-                "norm": NORMALIZER,
-                "split": EDIT_SPLIT,
-                "empty": _EMPTY_RULE,
-                "rows": str(len(paired.rows)),
-                "refs": "",
-                "stt-ru": version("stt-ru"),
-            }
+        # The rows are signed when it is known how they are scored.
+        signature=sign(
+            {"model": file.path, "texts": digest.hexdigest()[:12]}, (), packages=SCORED_BY
         ),
     )
     return _System(report, paired)
@@ -263,16 +251,9 @@ def _scored(system: _System, *, variants: bool) -> ModelReport:
         return report
     results = [_result(row, variants=variants) for row in system.paired.rows]
     report = replace(report, rows=len(results), results=results)
-    fields = dict(report.signature.fields) if report.signature else {"model": report.model}
-    now = {
-        "norm": NORMALIZER,
-        "split": EDIT_SPLIT,
-        "empty": _EMPTY_RULE,
-        **({"variants": VARIANTS} if variants else {}),
-        "rows": str(len(results)),
-        "refs": _digest(report, variants=variants),
-    }
-    return replace(report, signature=Signature({**fields, **now}))
+    fields = report.signature.fields if report.signature else {"model": report.model}
+    samples = [Sample(row.audio, row.reference, row.channel) for row in results]
+    return replace(report, signature=sign_again(fields, samples, variants=variants))
 
 
 def _result(row: PairedTexts, *, variants: bool) -> FileResult:
@@ -298,6 +279,5 @@ def _result(row: PairedTexts, *, variants: bool) -> FileResult:
     )
 
 
-def _digest(report: ModelReport, *, variants: bool) -> str:
-    samples = (Sample(result.audio, result.reference, result.channel) for result in report.results)
-    return references_digest(samples, variants=variants)
+def _digest(report: ModelReport) -> str | None:
+    return report.signature.fields["refs"] if report.signature else None

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from stt_ru.errors import UsageError
+from stt_ru.files.csv_text import DELIMITERS, BadQuoteError, Records, loose_cells, too_many
 from stt_ru.files.reading import LINE_END
 from stt_ru.files.wording import counted, listed, quoted, shown
 from stt_ru.transcripts.texts import StoredText, TextFile
@@ -21,8 +20,7 @@ HYPOTHESIS_NAMES: Final = ("pred_text", "hypothesis", "hyp", "hyp_text", "predic
 ID_NAMES: Final = ("id", "utt_id", "utterance_id", "audio", "audio_filepath", "path", "file")
 """Columns looked for, in this order, when the user names none; case does not matter."""
 
-DELIMITERS: Final = (",", ";", "\t")
-_LONGEST_CELL: Final = 2**31 - 1  # characters; the csv module's own limit is 131072
+
 _MOST_SKIPPED: Final = 5  # lines named one by one
 
 Side = Literal["reference", "hypothesis"]
@@ -234,44 +232,29 @@ def read_csv(text: str, path: str, wanted: Iterable[str | None]) -> Table:
     known |= {name.casefold() for name in wanted if name}
 
     def rank(delimiter: str) -> tuple[int, int]:
-        header = next(csv.reader(io.StringIO(text), delimiter=delimiter), [])
+        header = loose_cells(text, 0, delimiter)
         return sum(name.strip().casefold() in known for name in header), len(header)
 
-    limit = csv.field_size_limit(_LONGEST_CELL)
-    try:
-        return _read_csv(text, path, max(DELIMITERS, key=rank))
-    finally:
-        csv.field_size_limit(limit)
-
-
-def _read_csv(text: str, path: str, delimiter: str) -> Table:
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    delimiter = max(DELIMITERS, key=rank)
+    records = Records(text, delimiter)
     rows: list[tuple[int, Mapping[str, Any]]] = []
     names: list[str] = []
-    line = 1
     try:
-        for cells in reader:
-            started, line = line, reader.line_num + 1
+        for cells in records:
             if not any(cell.strip() for cell in cells):
                 continue
             if not names:
                 names = [cell.strip() for cell in cells]
                 if len(set(names)) < len(names):
-                    raise UsageError(f"{path}:{started}: имена колонок повторяются")
+                    raise UsageError(f"{path}:{records.line}: имена колонок повторяются")
                 continue
-            if len(cells) > len(names) and any(cells[len(names) :]):
-                values = counted(len(cells), "значение", "значения", "значений")
-                raise UsageError(
-                    f"{path}:{started}: {values} в строке, а колонок {len(names)}; "
-                    "текст с разделителем берётся в кавычки"
-                )
+            if fault := too_many(cells, len(names), delimiter):
+                raise UsageError(f"{path}:{records.line}: {fault}")
             cells += [""] * (len(names) - len(cells))
-            rows.append((started, dict(zip(names, cells, strict=False))))
-    except csv.Error as error:
-        raise UsageError(
-            f"{path}:{line}: кавычки расставлены неверно ({error}); "
-            "кавычки внутри текста удваиваются"
-        ) from error
+            rows.append((records.line, dict(zip(names, cells, strict=False))))
+    except BadQuoteError as bad:
+        line = records.resume_after(bad)
+        raise UsageError(f"{path}:{line}: {bad.describe(text)}") from bad
     if not names:
         raise UsageError(f"{path}: файл пуст: первой строкой нужны имена колонок")
     return Table(path, names, rows)

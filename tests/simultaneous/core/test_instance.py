@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from stt_ru.simultaneous.core.instance import Instance, OutputError, SpeechSource, TextSource
 from stt_ru.simultaneous.core.segments import EmptySegment, SpeechSegment, TextSegment
-from tests.simultaneous.fakes import FakeClock
+from tests.fakes import FakeClock
 
 
 def text_instance(text: str = "а б в", **more: object) -> Instance:

@@ -12,7 +12,7 @@ from stt_ru.simultaneous.core.instance import SpeechSource
 from stt_ru.simultaneous.scorers import ALScorer, APScorer, DALScorer, WERScorer
 from stt_ru.simultaneous.server.corpus import SAMPLE_RATE, Corpus
 from stt_ru.simultaneous.server.session import Journal, Session, SessionSettings
-from tests.simultaneous.fakes import FakeClock
+from tests.fakes import FakeClock
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -22,7 +22,7 @@ from stt_ru.simultaneous.server.app import MAX_BODY_BYTES
 from stt_ru.simultaneous.server.corpus import Corpus
 from stt_ru.simultaneous.server.running import bind
 from stt_ru.simultaneous.server.store import SessionStore
-from tests.simultaneous.fakes import FakeClock
+from tests.fakes import FakeClock
 from tests.simultaneous.server.data import SETTINGS, TEXTS, speech
 from tests.simultaneous.server.running import Running, running
 

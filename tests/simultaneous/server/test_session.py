@@ -17,7 +17,7 @@ from stt_ru.simultaneous.server.errors import (
     UnknownError,
 )
 from stt_ru.simultaneous.server.session import rounded_segment_ms
-from tests.simultaneous.fakes import FakeClock
+from tests.fakes import FakeClock
 from tests.simultaneous.server.data import session, speech
 
 

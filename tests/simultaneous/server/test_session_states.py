@@ -10,7 +10,7 @@ from stt_ru.simultaneous.server.corpus import Corpus
 from stt_ru.simultaneous.server.errors import ProtocolError
 from stt_ru.simultaneous.server.session import Session
 from stt_ru.simultaneous.server.store import SessionStore
-from tests.simultaneous.fakes import FakeClock
+from tests.fakes import FakeClock
 from tests.simultaneous.server.data import SETTINGS, TEXTS, Tones
 
 LENGTHS = (1000, 160, 37)

@@ -23,7 +23,7 @@ from stt_ru.simultaneous.server.errors import (
     UnknownError,
 )
 from stt_ru.simultaneous.server.store import SessionStore
-from tests.simultaneous.fakes import FakeClock
+from tests.fakes import FakeClock
 from tests.simultaneous.server.data import SETTINGS, TEXTS, files_of, speech
 
 

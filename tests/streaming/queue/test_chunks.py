@@ -19,7 +19,8 @@ from stt_ru.streaming.queue.chunks import (
     convert_audio_format,
     wav_header,
 )
-from tests.streaming.fakes import PATIENT, FakeClock, answer, finish, sent
+from tests.fakes import FakeClock
+from tests.streaming.fakes import PATIENT, answer, finish, sent
 
 
 def parts(*pairs: tuple[int | str, str]) -> list[TranscriptionChunk]:

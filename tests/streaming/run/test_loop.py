@@ -19,8 +19,8 @@ from stt_ru.analysis.significance import Comparison, compare
 from stt_ru.errors import ModelLoadError, ReportError, UsageError
 from stt_ru.evaluation import Progress, ProgressListener
 from stt_ru.manifest import Sample
+from stt_ru.provenance import references_digest
 from stt_ru.recognition.recognizer import Recognizer, Transcript
-from stt_ru.results import references_digest
 from stt_ru.streaming.engines.adapters import OfflineToStreaming
 from stt_ru.streaming.engines.model import DummyASR, StreamingASR
 from stt_ru.streaming.queue.chunks import (

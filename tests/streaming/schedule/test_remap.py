@@ -11,7 +11,8 @@ from stt_ru.streaming.queue.buffer import Exit, RecordingId
 from stt_ru.streaming.queue.chunks import InputBuffer, InputChunk, OutputChunk, Signal
 from stt_ru.streaming.schedule.remap import remap_time
 from stt_ru.streaming.schedule.sender import Cutoff, get_uniform_cutoffs
-from tests.streaming.fakes import PATIENT, FakeClock, ScriptedASR, answer, sent, tone
+from tests.fakes import FakeClock
+from tests.streaming.fakes import PATIENT, ScriptedASR, answer, sent, tone
 
 
 class PacedBuffer(InputBuffer):

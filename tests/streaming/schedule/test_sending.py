@@ -22,7 +22,8 @@ from stt_ru.streaming.queue.chunks import (
 )
 from stt_ru.streaming.schedule.caller import receive_transcription, transcribe_parallel
 from stt_ru.streaming.schedule.sender import StreamingSender, get_uniform_cutoffs, make_sender
-from tests.streaming.fakes import PATIENCE_S, PATIENT, FakeClock, FunctionASR, tone
+from tests.fakes import FakeClock
+from tests.streaming.fakes import PATIENCE_S, PATIENT, FunctionASR, tone
 
 
 def receive(asr: StreamingASR, id: int | str) -> list[OutputChunk]:

@@ -60,6 +60,11 @@ def test_ctm(tmp_path: Path) -> None:
         ("раз", 0.1, pytest.approx(0.3)),
         ("два", 0.5, 0.75),
     ]
+    file.write_bytes("  ;; примечание\na 1 0 1 <ALT>\na 1 1 1 да\n".encode("utf-16"))
+    assert [word.word for word in read_ctm(file)["a"]] == ["<ALT>", "да"]
+    file.write_text("call 1 -1 0 да\n")
+    with pytest.raises(UsageError, match=r"a\.ctm:1: «-1»: здесь нужно время в секундах от 0"):
+        read_ctm(file)
     file.write_text("call 1 0.1\n")
     with pytest.raises(UsageError, match=r"none\.ctm: такого файла или папки нет"):
         read_ctm(tmp_path / "none.ctm")

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-import sys
-from contextlib import chdir
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeGuard, TypeVar
+from typing import Any, Final, TypeGuard, TypeVar
 
-from stt_ru.errors import UsageError, sentence_of
+from stt_ru.errors import UsageError
+from stt_ru.recognition.user_modules import load_module
 from stt_ru.simultaneous.agents.agent import GenericAgent
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 _Agent = TypeVar("_Agent", bound=type[GenericAgent])
 _MARK: Final = "_stt_ru_entrypoint"
@@ -42,7 +35,7 @@ def load_agent_class(name: str) -> type[GenericAgent]:
         module_name, class_name = name, ""
     if not module_name.endswith(".py") and not class_name:
         raise UsageError(f"--agent {name}: нужен файл агента .py или МОДУЛЬ:КЛАСС")
-    module = load_module(module_name, option="--agent")
+    module = load_module(module_name, "--agent", name)
     if class_name:
         return _agent_class(getattr(module, class_name, None), name)
     marked = [
@@ -63,42 +56,6 @@ def load_agent_class(name: str) -> type[GenericAgent]:
             f"напишите {name}:КЛАСС"
         )
     return _agent_class(own[0], name)
-
-
-def load_module(name: str, *, option: str) -> ModuleType:
-    """Import a user's module by its name or its file.
-
-    Args:
-        name: An importable module, or a path that ends in ``.py``; its folder is then importable.
-        option: The option that names it, for messages.
-
-    Raises:
-        UsageError: If it is not there, or fails while loading.
-    """
-    try:
-        with chdir("."):  # the module may change the current folder
-            if name.endswith(".py"):
-                return _module_from_file(Path(name), option)
-            if "" not in sys.path:
-                sys.path.insert(0, "")  # the current folder, as ``python -m`` has it
-            return importlib.import_module(name)
-    except UsageError:
-        raise
-    except Exception as error:
-        raise UsageError(f"{option} {name}: модуль не загрузился: {sentence_of(error)}") from error
-
-
-def _module_from_file(path: Path, option: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"stt_ru_user_{path.stem}", path)
-    if spec is None or spec.loader is None or not path.is_file():
-        raise UsageError(f"{option}: нет файла {path}")
-    folder = str(path.parent.resolve())
-    if folder not in sys.path:
-        sys.path.append(folder)  # modules beside the agent, as when Python runs the file itself
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 def _agent_class(value: Any, name: str) -> type[GenericAgent]:

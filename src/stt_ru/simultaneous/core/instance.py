@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from stt_ru.clock import SYSTEM_CLOCK
 from stt_ru.errors import SttRuError
-from stt_ru.simultaneous.core.clock import WallClock
 from stt_ru.simultaneous.core.record import InstanceRecord, LatencyUnit, split_units
 from stt_ru.simultaneous.core.segments import (
     END_OF_SENTENCE,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from stt_ru.simultaneous.core.clock import Clock
+    from stt_ru.clock import Clock
     from stt_ru.simultaneous.core.segments import DataType
 
 
@@ -100,7 +100,7 @@ class Instance:
         *,
         target_type: DataType = "text",
         latency_unit: LatencyUnit = "word",
-        clock: Clock | None = None,
+        clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self.index = index
         self.source = source
@@ -111,7 +111,7 @@ class Instance:
         self.elapsed: list[float] = []
         self.finish_prediction = False
         self.error: str | None = None
-        self._clock = clock or WallClock()
+        self._clock = clock
         self._started_at: float | None = None
         self._position = 0  # words, samples
         self._segments = 0

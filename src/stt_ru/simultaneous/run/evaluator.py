@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
+from stt_ru.clock import SYSTEM_CLOCK
 from stt_ru.defaults import MAX_TAIL_STEPS
-from stt_ru.errors import ReportError, SttRuError, UsageError, sentence_of
-from stt_ru.simultaneous.core.clock import WallClock
+from stt_ru.errors import USERS_FAILURES, ReportError, SttRuError, UsageError, sentence_of
 from stt_ru.simultaneous.core.instance import Instance, OutputError
 from stt_ru.simultaneous.core.record import InstanceRecord
 from stt_ru.simultaneous.core.segments import Segment
@@ -19,8 +19,8 @@ from stt_ru.simultaneous.scorers.scoring import Scores, score_instances
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from stt_ru.clock import Clock
     from stt_ru.simultaneous.agents import GenericAgent
-    from stt_ru.simultaneous.core.clock import Clock
     from stt_ru.simultaneous.core.dataset import Dataset
     from stt_ru.simultaneous.core.record import LatencyUnit
     from stt_ru.simultaneous.core.segments import DataType
@@ -157,7 +157,7 @@ class SentenceLevelEvaluator:
         latency_scorers: Mapping[str, Any],
         args: Any = None,
         *,
-        clock: Clock | None = None,
+        clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         if not isinstance(args, EvaluationOptions):
             args = EvaluationOptions.from_args(args)
@@ -167,7 +167,7 @@ class SentenceLevelEvaluator:
         self.latency_scorers = latency_scorers
         self.instances: dict[int, InstanceRecord] = {}
         self.unsaved: ReportError | None = None
-        self._clock = clock or WallClock()
+        self._clock = clock
         self.indices = index_range(len(dataloader), args.start_index, args.end_index)
         self.segment_size = segment_size_for(dataloader.source_type, args.source_segment_size)
 
@@ -281,7 +281,7 @@ def _failure_of(run: Callable[[], None], *, what: str, show_trace: bool) -> str 
         return str(error)
     except ReportError:
         raise
-    except Exception as error:
+    except USERS_FAILURES as error:
         if show_trace:  # the agent is the user's own code, and once is enough
             logger.warning("%s: агент завершился ошибкой", what, exc_info=True)
         return sentence_of(error)

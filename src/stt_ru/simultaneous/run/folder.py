@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from stt_ru.errors import ReportError, UsageError
-from stt_ru.files.writing import reason, write_report
+from stt_ru.files.writing import append_whole, make_folder, reason, write_report
 from stt_ru.simultaneous.run.log import LOG_NAME, drop_torn_line, log_line, read_log
 
 if TYPE_CHECKING:
@@ -47,10 +47,7 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            path.mkdir(parents=True, exist_ok=True)
-            trial = path / ".trial"
-            trial.write_bytes(b"")
-            trial.unlink()
+            make_folder(path, parents=True)
         except OSError as error:
             raise UsageError(f"каталог {path}: не записать: {reason(error)}") from error
 
@@ -101,8 +98,7 @@ class RunFolder:
             ReportError: If it cannot be written.
         """
         try:
-            with self.log.open("a", encoding="utf-8", newline="\n") as stream:
-                stream.write(log_line(record))
+            append_whole(self.log, log_line(record))
         except OSError as error:
             raise ReportError(f"журнал {self.log} не записан: {reason(error)}") from error
 

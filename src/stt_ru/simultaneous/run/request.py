@@ -17,7 +17,7 @@ from stt_ru.defaults import (
     QUALITY_METRICS,
     TOKENIZER,
 )
-from stt_ru.errors import SttRuError, UsageError, sentence_of
+from stt_ru.errors import USERS_FAILURES, SttRuError, UsageError, sentence_of
 from stt_ru.simultaneous.agents.loading import load_agent_class
 from stt_ru.simultaneous.core.dataset import check_sources, load_dataset
 from stt_ru.simultaneous.run.evaluator import (
@@ -332,7 +332,7 @@ def make_agent(kind: type[GenericAgent], args: Namespace) -> GenericAgent:
         return kind.from_args(args)
     except SttRuError:
         raise
-    except Exception as error:
+    except USERS_FAILURES as error:
         logger.warning("агент %s не создан", kind.__name__, exc_info=True)
         raise SttRuError(f"агент не создан: {sentence_of(error)}") from error
 
@@ -367,8 +367,15 @@ def _agent_of(request: RunRequest) -> str:
 def _args_of(kind: type[GenericAgent], request: RunRequest) -> Namespace:
     """The request with the agent's own options, as the agent gets them."""
     parser = _AgentParser(prog=f"--agent {request.agent}", add_help=False, allow_abbrev=False)
-    kind.add_args(parser)
-    own, unknown = parser.parse_known_args(list(request.agent_args))
+    try:
+        kind.add_args(parser)
+        own, unknown = parser.parse_known_args(list(request.agent_args))
+    except SttRuError:
+        raise
+    except USERS_FAILURES as error:
+        raise UsageError(
+            f"--agent {request.agent}: параметры агента: {sentence_of(error)}"
+        ) from error
     refuse_unknown(unknown, request.own_options)
     taken = sorted({part.name for part in fields(request)} & set(vars(own)))
     if taken:

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from stt_ru.clock import Clock
     from stt_ru.streaming.engines.model import StreamingASR
     from stt_ru.streaming.queue.buffer import RecordingId
-    from stt_ru.streaming.queue.clock import Clock
 
 TIMEOUT_S: Final = 60.0
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from stt_ru.report.table import percent
+from stt_ru.report.table import NO_DENOMINATOR, aligned, percent
 from stt_ru.simultaneous.core.record import FAILED
 from stt_ru.simultaneous.scorers.scoring import skipped_sentences
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from stt_ru.simultaneous.core.record import InstanceRecord
     from stt_ru.simultaneous.scorers.scoring import MetricScore, Scores
 
 COLUMNS: Final = ("Показатель", "Значение", "Единица", "Оценено")
 _UNITS: Final = {"words": "слов", "ms": "мс", "rate": "%", "": ""}
-_NOTHING: Final = "–"
+_WORDS: Final = (0, 2)
+"""Columns that are no figures."""
+
 MOST_FAILED: Final = 20  # instances that are named
 
 
@@ -26,7 +28,7 @@ def format_scores(scores: Scores) -> str:
     «–» stands where nothing could be scored; the last column says how many instances were, of how
     many.
     """
-    return _aligned([COLUMNS, *(_cells(score) for score in scores.all)])
+    return aligned([COLUMNS, *(_cells(score) for score in scores.all)], left=_WORDS)
 
 
 def format_figures(result: Mapping[str, Any]) -> str:
@@ -36,7 +38,7 @@ def format_figures(result: Mapping[str, Any]) -> str:
         unit = result["units"][name]
         shown = "ошибка" if name in result["errors"] else _figure(value, unit)
         lines.append((name, shown, _UNITS[unit], f"{result['scored'][name]} из {result['total']}"))
-    return _aligned(lines)
+    return aligned(lines, left=_WORDS)
 
 
 def closing_sentences(scores: Scores, instances: Mapping[int, InstanceRecord]) -> list[str]:
@@ -66,21 +68,6 @@ def failed_sentences(errors: Mapping[int, str]) -> list[str]:
     return sentences
 
 
-def _aligned(lines: Sequence[tuple[str, str, str, str]]) -> str:
-    widths = [max(len(line[column]) for line in lines) for column in range(len(COLUMNS))]
-    return "\n".join(
-        "  ".join(
-            (
-                line[0].ljust(widths[0]),
-                line[1].rjust(widths[1]),
-                line[2].ljust(widths[2]),
-                line[3].rjust(widths[3]),
-            )
-        ).rstrip()
-        for line in lines
-    )
-
-
 def figure(score: MetricScore) -> str:
     """The value for people, or «–»."""
     return _figure(score.value, score.unit)
@@ -88,7 +75,7 @@ def figure(score: MetricScore) -> str:
 
 def _figure(value: float | None, unit: str) -> str:
     if value is None:
-        return _NOTHING
+        return NO_DENOMINATOR
     return percent(value) if unit == "rate" else f"{value:.3f}"
 
 

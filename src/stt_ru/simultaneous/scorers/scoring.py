@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from stt_ru.defaults import TOKENIZER
-from stt_ru.errors import SttRuError, UsageError, sentence_of
+from stt_ru.errors import USERS_FAILURES, SttRuError, UsageError, sentence_of
 from stt_ru.simultaneous.core.record import FAILED
 from stt_ru.simultaneous.scorers.latency_scorers import (
     LATENCY_SCORERS,
@@ -172,7 +172,7 @@ def _make_users(kind: Any, name: str, options: ScorerOptions, *, is_aware: bool 
         return kind()
     except SttRuError:
         raise
-    except Exception as error:
+    except USERS_FAILURES as error:
         raise UsageError(f"показатель {name} не создан: {sentence_of(error)}") from error
 
 
@@ -236,7 +236,7 @@ def _score(
                 by_instance = _figures(name, scorer, counted)
     except SttRuError as failure:
         error, value = f"{name}: {failure}", None
-    except Exception as failure:
+    except USERS_FAILURES as failure:
         logger.debug("scorer %s failed", name, exc_info=True)
         error, value = f"{name}: {type(failure).__name__}: {failure}", None
     return MetricScore(
@@ -273,7 +273,7 @@ def _figures(name: str, scorer: Any, instances: Mapping[int, InstanceRecord]) ->
         else:
             try:
                 figure = _checked(scorer({index: instance}), name)
-            except Exception as error:  # noqa: BLE001 - the figure of the whole decides
+            except USERS_FAILURES as error:  # the figure of the whole decides
                 logger.debug("scorer %s has no figure of instance %d: %r", name, index, error)
                 continue
         if figure is not None:

@@ -29,7 +29,7 @@ from stt_ru.text.normalize import normalize
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from stt_ru.simultaneous.core.clock import Clock
+    from stt_ru.clock import Clock
     from stt_ru.simultaneous.core.record import InstanceRecord, LatencyUnit
     from stt_ru.simultaneous.server.corpus import Corpus
 

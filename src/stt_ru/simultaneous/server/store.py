@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import re
 import secrets
 import threading
 import time
 from typing import TYPE_CHECKING, Any, Final
 
+from stt_ru.clock import SYSTEM_CLOCK
 from stt_ru.defaults import IDLE_S, MAX_SESSIONS
 from stt_ru.errors import UsageError
-from stt_ru.files.writing import reason
-from stt_ru.simultaneous.core.clock import WallClock
+from stt_ru.files.writing import append_whole, make_folder, reason, write_whole
 from stt_ru.simultaneous.run.log import LOG_NAME, drop_torn_line, log_line, read_log
 from stt_ru.simultaneous.server.errors import NotSavedError, TooManySessionsError, UnknownError
 from stt_ru.simultaneous.server.session import Journal, NoJournal, Session, SessionSettings
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from stt_ru.simultaneous.core.clock import Clock
+    from stt_ru.clock import Clock
     from stt_ru.simultaneous.core.record import InstanceRecord
     from stt_ru.simultaneous.server.corpus import Corpus
 
@@ -62,7 +61,7 @@ class SessionStore:
         settings: SessionSettings,
         *,
         output: Path | None = None,
-        clock: Clock | None = None,
+        clock: Clock = SYSTEM_CLOCK,
         max_sessions: int = MAX_SESSIONS,
         idle_s: float = IDLE_S,
         new_id: Callable[[], str] = _new_id,
@@ -71,7 +70,7 @@ class SessionStore:
         self.corpus = corpus
         self.settings = settings
         self._output = output
-        self._clock = clock or WallClock()
+        self._clock = clock
         self._max_sessions = max_sessions
         self._idle_s = idle_s
         self._new_id = new_id
@@ -165,17 +164,14 @@ class SessionStore:
         }
         try:
             folder.mkdir()
-            _write_whole(folder / SESSION_FILE, json.dumps(about) + "\n")
+            write_whole(folder / SESSION_FILE, [json.dumps(about), "\n"])
         except OSError as error:
             raise NotSavedError(f"сессия не начата: {folder}: {reason(error)}") from error
         return FileJournal(folder)
 
     def _restore(self, output: Path) -> None:
         try:
-            output.mkdir(parents=True, exist_ok=True)
-            trial = output / ".trial"
-            trial.write_bytes(b"")
-            trial.unlink()
+            make_folder(output, parents=True)
             folders = [path for path in output.iterdir() if _SESSION_ID.fullmatch(path.name)]
         except OSError as error:
             raise UsageError(f"--output {output}: {reason(error)}") from error
@@ -243,24 +239,10 @@ class FileJournal:
     def _append(self, name: str, line: str) -> None:
         path = self._folder / name
         try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
-            try:
-                data = line.encode()
-                start = os.fstat(descriptor).st_size
-                if os.write(descriptor, data) != len(data):
-                    os.ftruncate(descriptor, start)
-                    raise NotSavedError(f"результат не записан: {path}: на диске нет места")
-            finally:
-                os.close(descriptor)
+            append_whole(path, line)
         except OSError as error:
             logger.exception("journal %s", path)
             raise NotSavedError(f"результат не записан: {reason(error)}") from error
-
-
-def _write_whole(path: Path, text: str) -> None:
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text(text, "utf-8")
-    temporary.replace(path)
 
 
 def _read_about(folder: Path) -> dict[str, Any] | None:

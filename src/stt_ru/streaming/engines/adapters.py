@@ -11,6 +11,7 @@ import numpy as np
 
 from stt_ru.audio import SAMPLE_RATE, load_audio
 from stt_ru.audio.tracks import channel_map, equal_channels
+from stt_ru.clock import SYSTEM_CLOCK, Clock
 from stt_ru.defaults import STEP_S
 from stt_ru.errors import UsageError
 from stt_ru.recognition.recognizer import LoadedRecognizer, Transcript
@@ -20,7 +21,6 @@ from stt_ru.results import Segment
 from stt_ru.streaming.engines.model import StreamingASR
 from stt_ru.streaming.queue.buffer import Exit
 from stt_ru.streaming.queue.chunks import OutputChunk, Signal, TranscriptionChunk, check_heard
-from stt_ru.streaming.queue.clock import SYSTEM_CLOCK, Clock
 from stt_ru.streaming.schedule.caller import receive_transcription
 from stt_ru.streaming.schedule.sender import make_sender
 

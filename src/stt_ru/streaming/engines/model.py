@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Final
 
 from stt_ru.audio import SAMPLE_RATE
+from stt_ru.clock import SYSTEM_CLOCK, Clock
 from stt_ru.errors import StreamingError
 from stt_ru.streaming.queue.buffer import Exit
 from stt_ru.streaming.queue.chunks import (
@@ -24,7 +25,6 @@ from stt_ru.streaming.queue.chunks import (
     check_consistency,
     convert_audio_format,
 )
-from stt_ru.streaming.queue.clock import SYSTEM_CLOCK, Clock
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

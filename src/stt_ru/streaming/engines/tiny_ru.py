@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stt_ru.clock import SYSTEM_CLOCK, Clock
 from stt_ru.defaults import EMBEDDED_STREAMING_MODEL
 from stt_ru.errors import ModelLoadError
 from stt_ru.recognition.onnx_models import weights_digest
@@ -18,7 +19,6 @@ from stt_ru.streaming.engines.tiny_ru_stream import (
 )
 from stt_ru.streaming.measures.alignment import common_prefix
 from stt_ru.streaming.queue.chunks import OutputChunk, Signal, TranscriptionChunk
-from stt_ru.streaming.queue.clock import SYSTEM_CLOCK, Clock
 
 if TYPE_CHECKING:
     from pathlib import Path

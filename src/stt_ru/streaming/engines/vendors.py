@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from stt_ru.audio import SAMPLE_RATE
+from stt_ru.clock import SYSTEM_CLOCK, Clock
 from stt_ru.errors import MissingExtraError, ModelLoadError
 from stt_ru.recognition.onnx_models import weights_digest
 from stt_ru.streaming.engines.model import StreamingASR
 from stt_ru.streaming.queue.chunks import AudioType, OutputChunk, Signal, TranscriptionChunk
-from stt_ru.streaming.queue.clock import SYSTEM_CLOCK, Clock
 
 if TYPE_CHECKING:
     from pathlib import Path

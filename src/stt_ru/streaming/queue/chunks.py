@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stt_ru.audio import SAMPLE_RATE
+from stt_ru.clock import SYSTEM_CLOCK, Clock
 from stt_ru.errors import StreamingError, UsageError
 from stt_ru.streaming.queue.buffer import RecordingId, StreamingQueue
-from stt_ru.streaming.queue.clock import SYSTEM_CLOCK, Clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

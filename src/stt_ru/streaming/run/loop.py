@@ -7,17 +7,17 @@ import logging
 import math
 import uuid
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Protocol
 
 from stt_ru.audio import SAMPLE_RATE, load_audio
 from stt_ru.audio.tracks import samples_of_row
 from stt_ru.errors import SttRuError, sentence_of
 from stt_ru.evaluation import checked_samples
+from stt_ru.provenance import sign
 from stt_ru.recognition.progress import SilentListener, Tally
 from stt_ru.recognition.threads import call_in_background, map_in_background
-from stt_ru.results import FileResult, Signature, references_digest
-from stt_ru.scoring.counts import EDIT_SPLIT, EditCounts, score_texts
+from stt_ru.results import FileResult
+from stt_ru.scoring.counts import EditCounts, score_texts
 from stt_ru.streaming.measures.lagging import lagging
 from stt_ru.streaming.measures.latency import stream_figures
 from stt_ru.streaming.run.exchange import Exchanges
@@ -25,7 +25,7 @@ from stt_ru.streaming.run.history import History
 from stt_ru.streaming.run.offline import compared_with, recognize_offline
 from stt_ru.streaming.run.results import StreamOptions, StreamReport, StreamResult
 from stt_ru.streaming.run.running_model import RunningModel
-from stt_ru.text.normalize import NORMALIZER, normalize
+from stt_ru.text.normalize import normalize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stt_ru.manifest import Sample
+    from stt_ru.provenance import Signature
     from stt_ru.recognition.progress import ProgressListener
     from stt_ru.results import ModelReport
     from stt_ru.streaming.measures.evaluation import StreamingEvaluationResults
@@ -396,18 +397,13 @@ def _signature(
     info: StreamInfo, samples: Sequence[Sample], options: StreamOptions, truth: TrueWords
 ) -> Signature:
     kinds = sorted(set(truth.sources.values())) or ["none"]
-    return Signature(
+    return sign(
         {
             "model": info.name,
             **info.settings,
             **_how(options),
             "timings": "+".join(kinds),
             **({"aligner": truth.aligner} if {"alignment", "segments"} & set(kinds) else {}),
-            "norm": NORMALIZER,
-            "split": EDIT_SPLIT,
-            "empty": "insertions",
-            "rows": str(len(samples)),
-            "refs": references_digest(samples),
-            **{package: version(package) for package in ("stt-ru", "onnx-asr", "onnxruntime")},
-        }
+        },
+        samples,
     )

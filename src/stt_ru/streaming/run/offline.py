@@ -11,9 +11,9 @@ from stt_ru.analysis.significance import compare
 from stt_ru.audio import SAMPLE_RATE, load_audio
 from stt_ru.audio.tracks import mixed_down
 from stt_ru.evaluation import evaluate_loaded
+from stt_ru.provenance import join
 from stt_ru.recognition.recognizer import LoadedRecognizer, RecognizerInfo
 from stt_ru.recognition.waveforms import hearing
-from stt_ru.results import Signature, references_digest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -66,7 +66,7 @@ def recognize_offline(
         audio_s=math.fsum(report.audio_s for report in reports),
         wall_s=math.fsum(report.wall_s for report in reports),
         warnings=[warning for report in reports for warning in report.warnings],
-        signature=_joined([report.signature for report in reports], samples),
+        signature=join((report.signature for report in reports), samples),
     )
 
 
@@ -79,17 +79,6 @@ def compared_with(offline: ModelReport, report: StreamReport) -> StreamReport:
     if report.error is None:
         cost = compare(AlignedReport(offline), AlignedReport(report.as_model_report()))
     return replace(report, offline=offline, cost=cost)
-
-
-def _joined(signatures: Sequence[Signature | None], samples: Sequence[Sample]) -> Signature:
-    """The signature of all parts together; what differs between them is named for each."""
-    parts = [signature.fields for signature in signatures if signature is not None]
-    names = dict.fromkeys(name for fields in parts for name in fields)
-    values = {name: dict.fromkeys(fields.get(name, "none") for fields in parts) for name in names}
-    return Signature(
-        {name: "+".join(found) for name, found in values.items()}
-        | {"rows": str(len(samples)), "refs": references_digest(samples)}
-    )
 
 
 def _mixing_down(loaded: LoadedRecognizer) -> LoadedRecognizer:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from stt_ru.errors import MissingExtraError, ReportError
-from stt_ru.files.writing import reason
+from stt_ru.files.writing import reason, replacing
 from stt_ru.streaming.queue.chunks import Signal, TranscriptionChunk
 
 try:
@@ -496,11 +496,8 @@ def save_summary_plot(reports: Sequence[StreamReport], path: Path) -> None:
 
 
 def _save(figure: Any, path: Path) -> None:
-    temporary = path.with_name(f".{path.name}.tmp")
     try:
-        figure.savefig(temporary, format="png")
-        temporary.replace(path)
+        with replacing(path) as stream:
+            figure.savefig(stream, format="png")
     except OSError as error:
         raise ReportError(f"рисунок {path} не записан: {reason(error)}") from error
-    finally:
-        temporary.unlink(missing_ok=True)

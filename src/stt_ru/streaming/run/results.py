@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from stt_ru.defaults import INTERVAL_S, SPEED, TIMEOUT_S
 from stt_ru.errors import UsageError
-from stt_ru.results import FileResult, ModelReport, Signature
+from stt_ru.results import FileResult, ModelReport
 from stt_ru.scoring.counts import Score, total_score
 from stt_ru.streaming.measures.lagging import Lagging
 from stt_ru.streaming.measures.latency import Spread, StreamFigures, spread
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from stt_ru.analysis.significance import Comparison
+    from stt_ru.provenance import Signature
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

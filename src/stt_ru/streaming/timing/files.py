@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 import os
 import re
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from stt_ru.files.writing import write_report
 from stt_ru.streaming.run.history import words_to_json
 from stt_ru.streaming.timing.transcription import Transcription, timed_transcription
 from stt_ru.text.normalize import normalize
+from stt_ru.transcripts.nist import ctm_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -104,21 +104,11 @@ def read_ctm(path: Path) -> dict[str, list[WordTime]]:
     Raises:
         UsageError: With file and line, if it cannot be read so.
     """
+    lines = ((number, line.strip()) for number, line in enumerate(_lines(path), start=1))
     found: dict[str, list[WordTime]] = {}
-    for number, line in enumerate(_lines(path), start=1):
-        fields = line.split()
-        if not fields or fields[0].startswith(";;"):
-            continue
-        try:
-            recording, _, start, duration, word = fields[:5]
-            start_s, duration_s = float(start), float(duration)
-        except ValueError as error:
-            raise UsageError(
-                f"{path}:{number}: нужно «запись канал начало длительность слово»"
-            ) from error
-        if not (0 <= start_s < math.inf and 0 <= duration_s < math.inf):
-            raise UsageError(f"{path}:{number}: время {start} + {duration} невозможно")
-        found.setdefault(recording, []).append(WordTime(word, start_s, start_s + duration_s))
+    for word in ctm_words(lines, str(path), alternatives=True):
+        end_s = word.start_s + word.duration_s
+        found.setdefault(word.recording, []).append(WordTime(word.word, word.start_s, end_s))
     for words in found.values():
         words.sort(key=lambda word: (word.start_s, word.end_s))
     return found

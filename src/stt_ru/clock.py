@@ -1,4 +1,4 @@
-"""Wall time as something that is passed in, so that a test can hold it."""
+"""Time as something that is passed in, so that a test can hold it."""
 
 from __future__ import annotations
 

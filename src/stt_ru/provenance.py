@@ -1,0 +1,151 @@
+"""How figures were made: the signature of a report, and the one place that writes signatures."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Final
+
+from stt_ru.scoring.counts import EDIT_SPLIT
+from stt_ru.text.marked_references import VARIANTS, Marked, read_reference
+from stt_ru.text.normalize import NORMALIZER, normalize
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from stt_ru.manifest import Sample
+
+EMPTY_RULE: Final = "insertions"
+"""Words against an empty reference are insertions."""
+
+RECOGNISED_BY: Final = ("stt-ru", "onnx-asr", "onnxruntime")
+"""Packages whose versions can move what is recognised."""
+
+SCORED_BY: Final = ("stt-ru",)
+"""Packages whose versions can move how stored texts are scored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Everything that can move a report's figures; equal ones mean comparable figures."""
+
+    fields: Mapping[str, str]
+
+    def __str__(self) -> str:
+        return "|".join(f"{_escape(name)}:{_escape(value)}" for name, value in self.fields.items())
+
+    @classmethod
+    def parse(cls, text: str) -> Signature:
+        """The signature that is written as ``text``.
+
+        Raises:
+            ValueError: If a field has no «:» or stands twice.
+
+        Example:
+            >>> Signature.parse("model:C%3A/a|lang:ru").fields
+            {'model': 'C:/a', 'lang': 'ru'}
+        """
+        fields: dict[str, str] = {}
+        for part in text.split("|") if text else ():
+            name, colon, value = part.partition(":")
+            if not colon or _unescape(name) in fields:
+                raise ValueError(f"not a field of a signature: {part!r}")
+            fields[_unescape(name)] = _unescape(value)
+        return cls(fields)
+
+
+_ESCAPES = {"%": "%25", "|": "%7C", ":": "%3A", "\n": "%0A"}
+
+
+def _escape(value: str) -> str:
+    for character, escape in _ESCAPES.items():  # «%» first: the others write it
+        value = value.replace(character, escape)
+    return value
+
+
+def _unescape(value: str) -> str:
+    for character, escape in reversed(_ESCAPES.items()):
+        value = value.replace(escape, character)
+    return value
+
+
+def sign(
+    about: Mapping[str, object],
+    samples: Sequence[Sample],
+    *,
+    variants: bool = False,
+    packages: Iterable[str] = RECOGNISED_BY,
+) -> Signature:
+    """The signature of figures made now.
+
+    Args:
+        about: The model first, then all that is its own: settings, how it was asked.
+        samples: The rows.
+        variants: Whether marks of `stt_ru.text.marked_references` are read in the references.
+        packages: Those whose versions matter.
+    """
+    return Signature(
+        {
+            **{str(name): str(value) for name, value in about.items()},
+            **_rules(samples, variants=variants),
+            **{package: version(package) for package in packages},
+        }
+    )
+
+
+def sign_again(
+    earlier: Mapping[str, str], samples: Sequence[Sample], *, variants: bool
+) -> Signature:
+    """The signature of texts that were scored before and now are scored by today's rules.
+
+    Args:
+        earlier: Fields of the signature they had.
+        samples: The rows.
+        variants: As in `sign`.
+    """
+    return Signature({**earlier, **_rules(samples, variants=variants)})
+
+
+def join(signatures: Iterable[Signature | None], samples: Sequence[Sample]) -> Signature:
+    """The signature of all parts together; what differs between them is named for each.
+
+    Args:
+        signatures: Of the parts; None counts as no part.
+        samples: The rows of all parts.
+    """
+    parts = [signature.fields for signature in signatures if signature is not None]
+    names = dict.fromkeys(name for fields in parts for name in fields)
+    values = {name: dict.fromkeys(fields.get(name, "none") for fields in parts) for name in names}
+    return Signature({name: "+".join(found) for name, found in values.items()} | _rows(samples))
+
+
+def _rules(samples: Sequence[Sample], *, variants: bool) -> dict[str, str]:
+    return {
+        "norm": NORMALIZER,
+        "split": EDIT_SPLIT,
+        "empty": EMPTY_RULE,
+        **({"variants": VARIANTS} if variants else {}),
+        **_rows(samples, variants=variants),
+    }
+
+
+def _rows(samples: Sequence[Sample], *, variants: bool = False) -> dict[str, str]:
+    return {"rows": str(len(samples)), "refs": references_digest(samples, variants=variants)}
+
+
+def references_digest(samples: Iterable[Sample], *, variants: bool = False) -> str:
+    """First 12 hex digits of the SHA-256 over the rows: equal digests mean equal questions.
+
+    Args:
+        samples: The rows.
+        variants: Whether marks of `stt_ru.text.marked_references` are read in the references.
+    """
+    digest = hashlib.sha256()
+    for sample in samples:
+        reference = read_reference(sample.text) if variants else normalize(sample.text)
+        text = reference.text if isinstance(reference, Marked) else reference
+        row = [sample.audio, sample.channel, text]
+        digest.update(json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()[:12]
