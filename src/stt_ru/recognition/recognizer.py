@@ -109,7 +109,8 @@ class Recognizer(Protocol):
     A recogniser may also have: ``label`` (its name in the table), ``concurrency`` (how many
     recordings it takes at once, from as many threads; 1 without it), ``settings`` (a mapping of
     strings for the report's signature: all that can move its text), ``warnings`` (sentences shown
-    after the table), and the method of a `WaveformRecognizer`.
+    after the table), and the method of a `WaveformRecognizer`. All are read once, when it is
+    loaded, and ``warnings`` once more after the last recording.
     """
 
     @property
