@@ -418,21 +418,6 @@ def test_the_table_of_normalisation_is_what_happens() -> None:
     assert [(text, normalize(text)) for text, _ in rows] == rows
 
 
-def imports_of(part: str) -> set[str]:
-    """Parts of the package that a module or a folder of it imports, itself left out."""
-    place = ROOT / "src" / "stt_ru" / part
-    files = place.rglob("*.py") if place.is_dir() else [place.with_suffix(".py")]
-    text = "\n".join(file.read_text(encoding="utf-8") for file in files)
-    return set(re.findall(r"(?m)^ *(?:from|import) stt_ru\.(\w+)", text)) - {part}
-
-
-def test_the_imports_are_those_that_the_architecture_allows() -> None:
-    lines = re.findall(r"(?m)^(\w+):((?: \w+)*)$", docs("architecture.md"))
-    assert len(lines) >= 10
-    for part, allowed in lines:
-        assert imports_of(part) <= set(allowed.split()), part
-
-
 PAGE = """
 <!-- docs: file data/a.txt -->
 ```text

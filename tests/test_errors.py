@@ -12,7 +12,7 @@ import pytest
 from stt_ru.errors import StreamingError, sentence_of, system_reason
 from stt_ru.files.reading import describe_os_error
 from stt_ru.files.writing import reason
-from stt_ru.simultaneous.core.client import _why
+from stt_ru.simultaneous.run.client import _why
 
 RESET = "он оборвал соединение"
 

@@ -12,8 +12,8 @@ pytest.importorskip("uvicorn")
 
 from stt_ru.manifest import load_manifest
 from stt_ru.simultaneous.agents.loading import load_agent_class
-from stt_ru.simultaneous.core.client import RemoteSession, evaluate_remotely
 from stt_ru.simultaneous.core.dataset import dataset_of_samples
+from stt_ru.simultaneous.run.client import RemoteSession, evaluate_remotely
 from stt_ru.simultaneous.run.evaluator import EvaluationOptions, SentenceLevelEvaluator
 from stt_ru.simultaneous.scorers import ScorerOptions, make_latency_scorers
 from stt_ru.simultaneous.scorers.quality_scorers import CERScorer

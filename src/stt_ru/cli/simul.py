@@ -281,7 +281,7 @@ def _score_again(request: RunRequest) -> int:
 
 
 def _run_remotely(request: RunRequest, address: str, port: int, *, show_progress: bool) -> int:
-    from stt_ru.simultaneous.core.client import RemoteSession, evaluate_remotely
+    from stt_ru.simultaneous.run.client import RemoteSession, evaluate_remotely
     from stt_ru.simultaneous.run.request import prepare_remote_run
     from stt_ru.simultaneous.run.table import failed_sentences, format_figures
     from stt_ru.simultaneous.server.running import TOKEN_VARIABLE

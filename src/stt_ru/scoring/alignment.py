@@ -34,3 +34,14 @@ def align(reference: Sequence[str], hypothesis: Sequence[str]) -> list[Pair]:
         else:
             pairs += zip(reference[i:i_end], hypothesis[j:j_end], strict=True)
     return pairs
+
+
+def common_prefix(left: Sequence[str], right: Sequence[str]) -> int:
+    """How many elements at the beginning are equal."""
+    shorter = min(len(left), len(right))
+    if left[:shorter] == right[:shorter]:  # the usual case, in C
+        return shorter
+    for position in range(shorter):
+        if left[position] != right[position]:
+            return position
+    raise AssertionError("unequal sequences have an unequal element")

@@ -10,7 +10,7 @@ from stt_ru import Transcriber
 from stt_ru.audio import load_audio
 from stt_ru.errors import AudioError, StreamingError, UsageError
 from stt_ru.recognition.recognizer import Transcript
-from stt_ru.streaming.engines.adapters import LONGEST_TAIL_S, OfflineToStreaming, StreamingToOffline
+from stt_ru.streaming.engines.adapters import LONGEST_TAIL_S, OfflineToStreaming
 from stt_ru.streaming.engines.model import DummyASR
 from stt_ru.streaming.queue.chunks import (
     OutputChunk,
@@ -18,6 +18,7 @@ from stt_ru.streaming.queue.chunks import (
     TranscriptionChunk,
     check_consistency,
 )
+from stt_ru.streaming.run.whole_recordings import StreamingToOffline
 from stt_ru.streaming.schedule.caller import receive_transcription
 from stt_ru.streaming.schedule.sender import make_sender
 from tests.streaming.fakes import PATIENCE_S, tone

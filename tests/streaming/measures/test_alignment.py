@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
+from stt_ru.scoring.alignment import common_prefix
 from stt_ru.scoring.counts import count_edits
 from stt_ru.streaming.measures.alignment import (
     AlignedPair,
     AlignmentTable,
     alignment_of,
     changed_steps,
-    common_prefix,
 )
 from tests.streaming.fakes import PATIENT
 

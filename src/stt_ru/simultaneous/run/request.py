@@ -44,10 +44,10 @@ if TYPE_CHECKING:
 
     from stt_ru.recognition.recognizer import Recognizer
     from stt_ru.simultaneous.agents import GenericAgent
-    from stt_ru.simultaneous.core.client import RemoteSession
     from stt_ru.simultaneous.core.dataset import Dataset
     from stt_ru.simultaneous.core.record import InstanceRecord, LatencyUnit
     from stt_ru.simultaneous.core.segments import DataType
+    from stt_ru.simultaneous.run.client import RemoteSession
 
 _DECIDED_BY_SERVER: Final = {
     "manifest": "манифест",

@@ -10,6 +10,7 @@ from stt_ru.clock import SYSTEM_CLOCK, Clock
 from stt_ru.defaults import EMBEDDED_STREAMING_MODEL
 from stt_ru.errors import ModelLoadError
 from stt_ru.recognition.onnx_models import weights_digest
+from stt_ru.scoring.alignment import common_prefix
 from stt_ru.streaming.engines.model import StreamingASR
 from stt_ru.streaming.engines.tiny_ru_stream import (
     FILES,
@@ -17,7 +18,6 @@ from stt_ru.streaming.engines.tiny_ru_stream import (
     SAMPLE_RATE,
     TinyRuStreamDecoder,
 )
-from stt_ru.streaming.measures.alignment import common_prefix
 from stt_ru.streaming.queue.chunks import OutputChunk, Signal, TranscriptionChunk
 
 if TYPE_CHECKING:

@@ -26,6 +26,8 @@ from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
+from stt_ru.scoring.alignment import common_prefix
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -359,14 +361,3 @@ class AlignmentTable:
         for row, place, pair in reversed(new):
             step = row.steps[place] = Step(step, pair)
         return step
-
-
-def common_prefix(left: Sequence[str], right: Sequence[str]) -> int:
-    """How many elements at the beginning are equal."""
-    shorter = min(len(left), len(right))
-    if left[:shorter] == right[:shorter]:  # the usual case, in C
-        return shorter
-    for position in range(shorter):
-        if left[position] != right[position]:
-            return position
-    raise AssertionError("unequal sequences have an unequal element")

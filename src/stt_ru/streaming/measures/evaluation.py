@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, overload
 
 from stt_ru.errors import StreamingError, UsageError
+from stt_ru.scoring.alignment import common_prefix
 from stt_ru.scoring.counts import count_edits
 from stt_ru.streaming.measures.alignment import (
     AlignedPair,
@@ -19,7 +20,6 @@ from stt_ru.streaming.measures.alignment import (
     AlignmentTable,
     Step,
     changed_steps,
-    common_prefix,
 )
 from stt_ru.streaming.queue.chunks import InputChunk, OutputChunk, Signal, TranscriptionChunk
 from stt_ru.streaming.timing.transcription import Token, Transcription, timed_transcription

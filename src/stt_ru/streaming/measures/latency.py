@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from stt_ru.streaming.measures.alignment import Step, changed_steps, common_prefix
+from stt_ru.scoring.alignment import common_prefix
+from stt_ru.streaming.measures.alignment import Step, changed_steps
 from stt_ru.streaming.measures.evaluation import PartialText, get_partial_alignments
 from stt_ru.streaming.queue.chunks import Signal, TranscriptionChunk
 

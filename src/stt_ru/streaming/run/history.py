@@ -15,7 +15,7 @@ from stt_ru.files.writing import write_report
 from stt_ru.streaming.measures.evaluation import evaluate_streaming
 from stt_ru.streaming.queue.chunks import InputChunk, OutputChunk, Signal, TranscriptionChunk
 from stt_ru.streaming.schedule.sender import Cutoff
-from stt_ru.streaming.timing.transcription import Token, Transcription
+from stt_ru.streaming.timing.transcription import words_from_json, words_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stt_ru.streaming.measures.evaluation import StreamingEvaluationResults
+    from stt_ru.streaming.timing.transcription import Transcription
 
 SCHEMA_VERSION: Final = 1
 
@@ -188,38 +189,6 @@ def history_from_json(data: Mapping[str, Any]) -> History:
             )
             for chunk in data["output"]
         ],
-    )
-
-
-def words_to_json(truth: Transcription) -> list[dict[str, Any]]:
-    """Words in time as a manifest's ``words`` has them; times in seconds."""
-    return [
-        {
-            "word": token.value,
-            "start": round(token.start_time, 4),
-            "end": round(token.end_time, 4),
-            **({"interpolated": True} if token.is_interpolated else {}),
-        }
-        for token in truth.tokens
-    ]
-
-
-def words_from_json(words: Sequence[Mapping[str, Any]]) -> Transcription:
-    """What `words_to_json` was made from.
-
-    Raises:
-        KeyError, TypeError, ValueError: If it is no such list.
-    """
-    return Transcription(
-        [
-            Token(
-                word["word"],
-                float(word["start"]),
-                float(word["end"]),
-                bool(word.get("interpolated", False)),
-            )
-            for word in words
-        ]
     )
 
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 from stt_ru.defaults import EMBEDDED_STREAMING_MODEL as TINY
 from stt_ru.errors import ModelLoadError, SttRuError, UsageError, sentence_of
 from stt_ru.recognition.recognizer import asking, checked_name, checked_settings, is_recognizer
-from stt_ru.streaming.engines.adapters import OfflineToStreaming, StreamingToOffline
+from stt_ru.streaming.engines.adapters import OfflineToStreaming
 from stt_ru.streaming.engines.model import DummyASR, StreamingASR
 from stt_ru.streaming.engines.tiny_ru import TinyRuStream
 from stt_ru.streaming.engines.vendors import SHERPA, VOSK, SherpaStream, VoskStream
+from stt_ru.streaming.run.whole_recordings import StreamingToOffline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

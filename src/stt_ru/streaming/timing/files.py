@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from stt_ru.errors import UsageError
 from stt_ru.files.reading import describe_os_error
 from stt_ru.files.writing import write_report
-from stt_ru.streaming.run.history import words_to_json
-from stt_ru.streaming.timing.transcription import Transcription, timed_transcription
+from stt_ru.streaming.timing.transcription import Transcription, timed_transcription, words_to_json
 from stt_ru.text.normalize import normalize
 from stt_ru.transcripts.nist import ctm_words
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from stt_ru.errors import UsageError
 from stt_ru.text.normalize import normalize
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 
 @dataclass(slots=True)
@@ -117,3 +117,35 @@ def timed_transcription(
     transcription = Transcription(tokens)
     transcription.check_timed()
     return transcription
+
+
+def words_to_json(truth: Transcription) -> list[dict[str, Any]]:
+    """Words in time as a manifest's ``words`` has them; times in seconds."""
+    return [
+        {
+            "word": token.value,
+            "start": round(token.start_time, 4),
+            "end": round(token.end_time, 4),
+            **({"interpolated": True} if token.is_interpolated else {}),
+        }
+        for token in truth.tokens
+    ]
+
+
+def words_from_json(words: Sequence[Mapping[str, Any]]) -> Transcription:
+    """What `words_to_json` was made from.
+
+    Raises:
+        KeyError, TypeError, ValueError: If it is no such list.
+    """
+    return Transcription(
+        [
+            Token(
+                word["word"],
+                float(word["start"]),
+                float(word["end"]),
+                bool(word.get("interpolated", False)),
+            )
+            for word in words
+        ]
+    )

@@ -18,8 +18,8 @@ pytest.importorskip("uvicorn")
 
 from stt_ru.errors import UsageError
 from stt_ru.simultaneous import Action, AgentStates, GenericAgent, ReadAction, WriteAction
-from stt_ru.simultaneous.core.client import RemoteError, RemoteSession, evaluate_remotely
 from stt_ru.simultaneous.core.dataset import SpeechDataset, SpeechItem, TextDataset
+from stt_ru.simultaneous.run.client import RemoteError, RemoteSession, evaluate_remotely
 from stt_ru.simultaneous.run.evaluator import EvaluationOptions, SentenceLevelEvaluator
 from stt_ru.simultaneous.scorers import ALScorer, APScorer, DALScorer, WERScorer
 from stt_ru.simultaneous.server import running as server_process
