@@ -10,13 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from stt_ru.errors import ManifestError
-from stt_ru.files.reading import (
-    CSV_SUFFIXES,
-    JSONL_SUFFIXES,
-    describe_os_error,
-    kind,
-    read_text,
-)
+from stt_ru.files.reading import CSV_SUFFIXES, JSONL_SUFFIXES, describe_os_error, kind, read_text
 from stt_ru.files.wording import counted, listed
 from stt_ru.manifest.recordings import AUDIO_SUFFIXES
 from stt_ru.manifest.rows import Faults, Row

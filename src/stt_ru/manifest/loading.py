@@ -10,13 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from stt_ru.errors import ManifestError
-from stt_ru.files.reading import (
-    CSV_SUFFIXES,
-    JSONL_SUFFIXES,
-    describe_os_error,
-    kind,
-    read_text,
-)
+from stt_ru.files.reading import CSV_SUFFIXES, JSONL_SUFFIXES, describe_os_error, kind, read_text
 from stt_ru.files.wording import quoted, shown
 from stt_ru.manifest.csv_rows import read_csv
 from stt_ru.manifest.folder import read_folder

@@ -64,12 +64,7 @@ class TimedWord:
 
 
 def read_stm(text: str, path: str, *, variants: bool = False) -> list[Segment]:
-    """Segments of an STM file in its order.
-
-    Args:
-        text: The file's content.
-        path: Its name, for messages.
-        variants: Whether alternatives are read.
+    """Segments of an STM file in its order; alternatives are read with ``variants``.
 
     Raises:
         UsageError: If a line has too few fields, or times that are none.

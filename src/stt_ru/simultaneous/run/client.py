@@ -31,8 +31,6 @@ from stt_ru.simultaneous.run.evaluator import (
 )
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from stt_ru.simultaneous.agents import GenericAgent
     from stt_ru.simultaneous.core.segments import DataType
 
@@ -117,12 +115,7 @@ class RemoteSession:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _close_if_left(self) -> None:

@@ -10,7 +10,7 @@ import logging
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 MAX_BODY_BYTES: Final = 1024 * 1024
 _FORGET_EVERY_S: Final = 60.0
+
+T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
@@ -197,12 +199,7 @@ def whole(given: dict[str, str], name: str) -> int | None:
     Raises:
         BadRequestError: If it is something else.
     """
-    text = given.get(name)
-    if text is None:
-        return None
-    if not (text.isascii() and text.isdecimal() and len(text) <= 18):
-        raise BadRequestError(f"{name}={text[:40]}: нужно целое число от 0")
-    return int(text)
+    return _parsed(given, name, _whole, "целое число от 0")
 
 
 def number(given: dict[str, str], name: str) -> float | None:
@@ -211,16 +208,31 @@ def number(given: dict[str, str], name: str) -> float | None:
     Raises:
         BadRequestError: If it is something else.
     """
+    return _parsed(given, name, _finite, "число")
+
+
+def _parsed(
+    given: dict[str, str], name: str, parse: Callable[[str], T | None], needed: str
+) -> T | None:
     text = given.get(name)
     if text is None:
         return None
+    value = parse(text)
+    if value is None:
+        raise BadRequestError(f"{name}={text[:40]}: нужно {needed}")
+    return value
+
+
+def _whole(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 18 else None
+
+
+def _finite(text: str) -> float | None:
     try:
         value = float(text)
     except ValueError:
-        value = math.nan
-    if not math.isfinite(value) or not text.isascii() or "_" in text:
-        raise BadRequestError(f"{name}={text[:40]}: нужно число")
-    return value
+        return None
+    return value if math.isfinite(value) and text.isascii() and "_" not in text else None
 
 
 async def body_text(request: Request, timeout_s: float) -> str:

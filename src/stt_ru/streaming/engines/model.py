@@ -12,42 +12,18 @@ from stt_ru.clock import SYSTEM_CLOCK, Clock
 from stt_ru.errors import StreamingError
 from stt_ru.streaming.queue.buffer import Exit
 from stt_ru.streaming.queue.chunks import (
-    AUDIO_CHUNK_TYPE,
-    CHUNK_TYPE,
-    ASRStreamingQueue,
     AudioType,
     InputBuffer,
-    InputChunk,
     OutputBuffer,
     OutputChunk,
     Signal,
     TranscriptionChunk,
-    check_consistency,
-    convert_audio_format,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from stt_ru.streaming.queue.buffer import RecordingId
-
-__all__ = [
-    "AUDIO_CHUNK_TYPE",
-    "CHUNK_TYPE",
-    "ASRStreamingQueue",
-    "AudioType",
-    "DummyASR",
-    "Exit",
-    "InputBuffer",
-    "InputChunk",
-    "OutputBuffer",
-    "OutputChunk",
-    "Signal",
-    "StreamingASR",
-    "TranscriptionChunk",
-    "check_consistency",
-    "convert_audio_format",
-]
 
 logger = logging.getLogger(__name__)
 

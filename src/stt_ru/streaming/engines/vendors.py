@@ -18,6 +18,7 @@ from stt_ru.streaming.engines.model import StreamingASR
 from stt_ru.streaming.queue.chunks import AudioType, OutputChunk, Signal, TranscriptionChunk
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from stt_ru.streaming.queue.buffer import RecordingId
@@ -30,7 +31,32 @@ _FLUSH: Final = np.zeros(SAMPLE_RATE * 3 // 2, np.float32)
 1.28 s in those of icefall."""
 
 
-class SherpaStream(StreamingASR):
+class _VendorStream(StreamingASR):
+    """A model of a package that ships no types."""
+
+    def _describe(self, package: str, files: Iterable[Path]) -> None:
+        self.settings = {
+            "stream": "own",
+            "engine": _engine(package),
+            "weights": weights_digest(files),
+        }
+
+    def _put_text(self, id: RecordingId, uid: str | int, text: str, end_time: float) -> None:
+        data = TranscriptionChunk(uid=uid, text=text)
+        self.output_buffer.put(OutputChunk(data=data, seconds_processed=end_time), id=id)
+
+    def _put_end(self, id: RecordingId, end_time: float) -> None:
+        self.output_buffer.put(OutputChunk(data=Signal.FINISH, seconds_processed=end_time), id=id)
+
+
+def _package(name: str, model: str, extra: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise MissingExtraError(f"модель {model}", extra) from error
+
+
+class SherpaStream(_VendorStream):
     """An online transducer of sherpa-onnx.
 
     Args:
@@ -47,10 +73,7 @@ class SherpaStream(StreamingASR):
 
     def __init__(self, model_dir: Path, *, clock: Clock = SYSTEM_CLOCK) -> None:
         super().__init__(SAMPLE_RATE, clock)
-        try:
-            sherpa_onnx: Any = import_module("sherpa_onnx")  # it ships no types
-        except ImportError as error:
-            raise MissingExtraError(f"модель {SHERPA}", "sherpa") from error
+        sherpa_onnx = _package("sherpa_onnx", SHERPA, "sherpa")
         files = {part: _one_file(model_dir, part) for part in ("encoder", "decoder", "joiner")}
         tokens = model_dir / "tokens.txt"
         if not tokens.is_file():
@@ -71,11 +94,7 @@ class SherpaStream(StreamingASR):
             )
         except Exception as error:
             raise ModelLoadError(f"модель {SHERPA} не загрузилась: {error}") from error
-        self.settings = {
-            "stream": "own",
-            "engine": _engine("sherpa-onnx"),
-            "weights": weights_digest([*files.values(), tokens]),
-        }
+        self._describe("sherpa-onnx", [*files.values(), tokens])
 
     def _run(self) -> None:
         streams: dict[RecordingId, Any] = {}
@@ -96,19 +115,11 @@ class SherpaStream(StreamingASR):
             text = str(self._recognizer.get_result(stream)).strip()
             if text != texts.get(id, ""):
                 texts[id] = text
-                self.output_buffer.put(
-                    OutputChunk(
-                        data=TranscriptionChunk(uid="text", text=text),
-                        seconds_processed=chunk.end_time,
-                    ),
-                    id=id,
-                )
+                self._put_text(id, "text", text, chunk.end_time)
             if is_end:
                 streams.pop(id)
                 texts.pop(id, None)
-                self.output_buffer.put(
-                    OutputChunk(data=Signal.FINISH, seconds_processed=chunk.end_time), id=id
-                )
+                self._put_end(id, chunk.end_time)
 
 
 def _engine(package: str) -> str:
@@ -143,7 +154,7 @@ def _has(file: Path, mark: bytes) -> bool:
         return data.find(mark) >= 0
 
 
-class VoskStream(StreamingASR):
+class VoskStream(_VendorStream):
     """A model of Vosk.
 
     Every utterance that Vosk ends by itself is a part of the transcription, the one that is being
@@ -162,10 +173,7 @@ class VoskStream(StreamingASR):
 
     def __init__(self, model_dir: Path, *, clock: Clock = SYSTEM_CLOCK) -> None:
         super().__init__(SAMPLE_RATE, clock)
-        try:
-            vosk: Any = import_module("vosk")  # it ships no types
-        except ImportError as error:
-            raise MissingExtraError(f"модель {VOSK}", "vosk") from error
+        vosk = _package("vosk", VOSK, "vosk")
         if not model_dir.is_dir():
             raise ModelLoadError(f"модель {VOSK}: нет каталога {model_dir}")
         vosk.SetLogLevel(-1)
@@ -174,12 +182,7 @@ class VoskStream(StreamingASR):
         except Exception as error:
             raise ModelLoadError(f"модель {VOSK} не загрузилась: {error}") from error
         self._make: Any = vosk.KaldiRecognizer
-        files = (file for file in model_dir.rglob("*") if file.is_file())
-        self.settings = {
-            "stream": "own",
-            "engine": _engine("vosk"),
-            "weights": weights_digest(files),
-        }
+        self._describe("vosk", (file for file in model_dir.rglob("*") if file.is_file()))
 
     @property
     def audio_type(self) -> AudioType:
@@ -204,13 +207,7 @@ class VoskStream(StreamingASR):
             else:
                 text, is_complete = _field(recognizer.PartialResult(), "partial"), False
             if text != shown[id]:
-                self.output_buffer.put(
-                    OutputChunk(
-                        data=TranscriptionChunk(uid=places[id], text=text),
-                        seconds_processed=chunk.end_time,
-                    ),
-                    id=id,
-                )
+                self._put_text(id, places[id], text, chunk.end_time)
             shown[id] = text
             if is_complete:
                 places[id] += 1
@@ -218,9 +215,7 @@ class VoskStream(StreamingASR):
             if is_end:
                 for state in (recognizers, places, shown):
                     state.pop(id)
-                self.output_buffer.put(
-                    OutputChunk(data=Signal.FINISH, seconds_processed=chunk.end_time), id=id
-                )
+                self._put_end(id, chunk.end_time)
 
 
 def _field(answer: str, name: str) -> str:

@@ -18,8 +18,9 @@ number of words that ever changed.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple, overload
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from stt_ru.streaming.timing.transcription import Token
 
 Costs = NDArray[np.int64]
+T = TypeVar("T")
 
 WORD_ERROR: Final = 1 << 32
 """Cost of a word error; more than the character errors of any recording."""
@@ -90,8 +92,29 @@ class Step:
         self.depth: int = 1 if before is None else before.depth + 1
 
 
-class Alignment(Sequence[AlignedPair]):
-    """The pairs of a path in order; a list that is made when it is looked into.
+class LateList(Sequence[T]):
+    """A list that is made when it is looked into."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _list(self) -> list[T]: ...
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[T]: ...
+
+    def __getitem__(self, index: int | slice) -> T | list[T]:
+        return self._list()[index]
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._list())
+
+
+class Alignment(LateList[AlignedPair]):
+    """The pairs of a path in order.
 
     Args:
         last: The last step of the path; None when it has none.
@@ -111,18 +134,6 @@ class Alignment(Sequence[AlignedPair]):
 
     def __len__(self) -> int:
         return 0 if self._last is None else self._last.depth
-
-    @overload
-    def __getitem__(self, index: int) -> AlignedPair: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[AlignedPair]: ...
-
-    def __getitem__(self, index: int | slice) -> AlignedPair | list[AlignedPair]:
-        return self._list()[index]
-
-    def __iter__(self) -> Iterator[AlignedPair]:
-        return iter(self._list())
 
     def __reversed__(self) -> Iterator[AlignedPair]:
         step = self._last

@@ -6,7 +6,6 @@ import bisect
 import itertools
 import math
 import multiprocessing
-from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, overload
@@ -18,34 +17,22 @@ from stt_ru.streaming.measures.alignment import (
     AlignedPair,
     Alignment,
     AlignmentTable,
+    LateList,
     Step,
     changed_steps,
 )
 from stt_ru.streaming.queue.chunks import InputChunk, OutputChunk, Signal, TranscriptionChunk
-from stt_ru.streaming.timing.transcription import Token, Transcription, timed_transcription
+from stt_ru.streaming.timing.transcription import Token, Transcription
 from stt_ru.text.normalize import normalize
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
     from stt_ru.streaming.queue.buffer import RecordingId
     from stt_ru.streaming.schedule.sender import Cutoff
-
-__all__ = [
-    "PartialAlignment",
-    "StreamingASRErrorPosition",
-    "StreamingEvaluationResults",
-    "Token",
-    "Transcription",
-    "evaluate_streaming",
-    "get_audio_seconds_processed",
-    "get_audio_seconds_sent",
-    "get_partial_alignments",
-    "timed_transcription",
-]
 
 ErrorStatus = Literal["correct", "deletion", "insertion", "replacement", "not_yet"]
 
@@ -78,8 +65,8 @@ class StreamingASRErrorPosition:
         return (self.start_time + self.end_time) / 2
 
 
-class _Recognized(Sequence[Token]):
-    """The recognised words of an alignment; made when they are looked into."""
+class _Recognized(LateList[Token]):
+    """The recognised words of an alignment."""
 
     __slots__ = ("_alignment",)
 
@@ -91,18 +78,6 @@ class _Recognized(Sequence[Token]):
 
     def __len__(self) -> int:
         return sum(pair.word is not None for pair in reversed(self._alignment))
-
-    @overload
-    def __getitem__(self, index: int) -> Token: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[Token]: ...
-
-    def __getitem__(self, index: int | slice) -> Token | list[Token]:
-        return self._list()[index]
-
-    def __iter__(self) -> Iterator[Token]:
-        return iter(self._list())
 
 
 @dataclass(frozen=True, slots=True)

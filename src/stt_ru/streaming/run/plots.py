@@ -275,22 +275,10 @@ def visualize_history(
         return ax
     start = input_chunks[0].put_timestamp
     ends = [chunk.end_time for chunk in input_chunks]
-    ax.plot(
-        ends,
-        [chunk.put_timestamp - start for chunk in input_chunks],
-        color=SENT,
-        marker="|",
-        linewidth=1.0,
-        label="отправлено",
-    )
-    ax.plot(
-        ends,
-        [chunk.get_timestamp - start for chunk in input_chunks],
-        color=RIGHT,
-        marker=".",
-        linewidth=1.0,
-        label="взято моделью",
-    )
+    sent = [chunk.put_timestamp - start for chunk in input_chunks]
+    taken = [chunk.get_timestamp - start for chunk in input_chunks]
+    ax.plot(ends, sent, color=SENT, marker="|", linewidth=1.0, label="отправлено")
+    ax.plot(ends, taken, color=RIGHT, marker=".", linewidth=1.0, label="взято моделью")
     if output_chunks:
         answers = [c for c in output_chunks if isinstance(c.data, TranscriptionChunk)]
         ends_ = [c for c in output_chunks if c.data is Signal.FINISH]
