@@ -22,7 +22,7 @@ from stt_ru.report.table import format_table
 from stt_ru.results import FileResult, ModelReport
 from stt_ru.scoring.counts import total_score
 from stt_ru.scoring.multi_reference import score_reference
-from stt_ru.text.marked_references import Marked, VariantsError, read_reference
+from stt_ru.text.marked_references import Marked, VariantsError, read_references
 from stt_ru.text.normalize import has_digits, has_mixed_scripts, normalize
 
 if TYPE_CHECKING:
@@ -91,6 +91,7 @@ def evaluate_models(
     listener = progress or SilentListener()
     # A recogniser may change the current folder.
     samples = [replace(sample, path=sample.path.absolute()) for sample in checked_samples(samples)]
+    references = _references(samples, variants=variants)
     for source in sources:
         listener.loading(source.label)
         try:
@@ -104,6 +105,7 @@ def evaluate_models(
             label=source.label,
             concurrency=source.concurrency,
             variants=variants,
+            references=references,
             progress=listener,
         )
         del loaded  # its memory is free before the next one loads
@@ -156,16 +158,28 @@ def evaluate_loaded(
     label: str | None = None,
     concurrency: int | None = None,
     variants: bool = False,
+    references: Sequence[str | Marked] | None = None,
     progress: ProgressListener | None = None,
 ) -> ModelReport:
-    """`evaluate` of a recogniser that has been asked already what it says of itself."""
+    """`evaluate` of a recogniser that has been asked already what it says of itself.
+
+    Args:
+        loaded: The recogniser.
+        samples: As in `evaluate`.
+        label: As in `evaluate`.
+        concurrency: As in `evaluate`.
+        variants: As in `evaluate`.
+        references: The samples' texts as they are compared; None to read them.
+        progress: As in `evaluate`.
+    """
     info = loaded.info
     samples = checked_samples(samples)
     if concurrency is not None and not is_count(concurrency):
         raise UsageError(f"concurrency = {concurrency!r}: нужно целое число не меньше 1")
     label = label or info.label
     recordings = _recordings(samples)
-    references = _references(samples, variants=variants)
+    if references is None:
+        references = _references(samples, variants=variants)
     results: list[FileResult | None] = [None] * len(samples)
     durations_s: list[float] = []
     warnings: dict[int, list[str]] = {}  # of each recording, by its first row
@@ -209,7 +223,7 @@ def evaluate_loaded(
             *_manifest_warnings(info, samples, references),
             *(text for row in sorted(warnings) for text in warnings[row]),
         ),
-        signature=_signature(info, samples, variants=variants),
+        signature=_signature(info, samples, references, variants=variants),
     )
 
 
@@ -246,15 +260,11 @@ def checked_samples(samples: object) -> list[Sample]:
 
 
 def _references(samples: Sequence[Sample], *, variants: bool) -> list[str | Marked]:
-    if not variants:
-        return [normalize(sample.text) for sample in samples]
-    references = []
-    for sample in samples:
-        try:
-            references.append(read_reference(sample.text))
-        except VariantsError as error:
-            raise UsageError(f"{sample.audio}: {error}") from error
-    return references
+    try:
+        texts = ((sample.audio, sample.text) for sample in samples)
+        return read_references(texts, variants=variants)
+    except VariantsError as error:
+        raise UsageError(str(error)) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,7 +363,8 @@ def _score_rows(
             )
             continue
         assert transcript is not None
-        score, chosen = score_reference(references[row], normalize(hypothesis))
+        reference, heard = references[row], normalize(hypothesis)
+        score, chosen = score_reference(reference, heard)
         yield FileResult(
             audio=sample.audio,
             channel=sample.channel,
@@ -366,6 +377,7 @@ def _score_rows(
             from_cache=transcript.from_cache,
             segments=transcript.segments_of(sample.channel),
             extra=sample.extra,
+            compared=(reference, heard) if isinstance(reference, str) else None,
         )
 
 
@@ -388,9 +400,15 @@ def _manifest_warnings(
         yield f"латинские буквы внутри русских слов, в эталонах: {mixed}; такие слова не совпадут"
 
 
-def _signature(info: RecognizerInfo, samples: Sequence[Sample], *, variants: bool) -> Signature:
+def _signature(
+    info: RecognizerInfo,
+    samples: Sequence[Sample],
+    references: Sequence[str | Marked],
+    *,
+    variants: bool,
+) -> Signature:
     own = {name: value for name, value in (info.settings or {}).items() if name != "model"}
-    return sign({"model": info.name, **own}, samples, variants=variants)
+    return sign({"model": info.name, **own}, samples, references=references, variants=variants)
 
 
 def _not_loaded(source: ModelSource, samples: Sequence[Sample], error: str) -> ModelReport:

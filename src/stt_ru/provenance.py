@@ -9,8 +9,8 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Final
 
 from stt_ru.scoring.counts import EDIT_SPLIT
-from stt_ru.text.marked_references import VARIANTS, Marked, read_reference
-from stt_ru.text.normalize import NORMALIZER, normalize
+from stt_ru.text.marked_references import VARIANTS, Marked, read_references
+from stt_ru.text.normalize import NORMALIZER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -75,6 +75,7 @@ def sign(
     about: Mapping[str, object],
     samples: Sequence[Sample],
     *,
+    references: Sequence[str | Marked] | None = None,
     variants: bool = False,
     packages: Iterable[str] = RECOGNISED_BY,
 ) -> Signature:
@@ -83,29 +84,35 @@ def sign(
     Args:
         about: The model first, then all that is its own: settings, how it was asked.
         samples: The rows.
+        references: As in `references_digest`.
         variants: Whether marks of `stt_ru.text.marked_references` are read in the references.
         packages: Those whose versions matter.
     """
     return Signature(
         {
             **{str(name): str(value) for name, value in about.items()},
-            **_rules(samples, variants=variants),
+            **_rules(samples, references, variants=variants),
             **{package: version(package) for package in packages},
         }
     )
 
 
 def sign_again(
-    earlier: Mapping[str, str], samples: Sequence[Sample], *, variants: bool
+    earlier: Mapping[str, str],
+    samples: Sequence[Sample],
+    *,
+    references: Sequence[str | Marked] | None = None,
+    variants: bool,
 ) -> Signature:
     """The signature of texts that were scored before and now are scored by today's rules.
 
     Args:
         earlier: Fields of the signature they had.
         samples: The rows.
+        references: As in `references_digest`.
         variants: As in `sign`.
     """
-    return Signature({**earlier, **_rules(samples, variants=variants)})
+    return Signature({**earlier, **_rules(samples, references, variants=variants)})
 
 
 def join(signatures: Iterable[Signature | None], samples: Sequence[Sample]) -> Signature:
@@ -121,30 +128,46 @@ def join(signatures: Iterable[Signature | None], samples: Sequence[Sample]) -> S
     return Signature({name: "+".join(found) for name, found in values.items()} | _rows(samples))
 
 
-def _rules(samples: Sequence[Sample], *, variants: bool) -> dict[str, str]:
+def _rules(
+    samples: Sequence[Sample], references: Sequence[str | Marked] | None, *, variants: bool
+) -> dict[str, str]:
     return {
         "norm": NORMALIZER,
         "split": EDIT_SPLIT,
         "empty": EMPTY_RULE,
         **({"variants": VARIANTS} if variants else {}),
-        **_rows(samples, variants=variants),
+        **_rows(samples, references, variants=variants),
     }
 
 
-def _rows(samples: Sequence[Sample], *, variants: bool = False) -> dict[str, str]:
-    return {"rows": str(len(samples)), "refs": references_digest(samples, variants=variants)}
+def _rows(
+    samples: Sequence[Sample],
+    references: Sequence[str | Marked] | None = None,
+    *,
+    variants: bool = False,
+) -> dict[str, str]:
+    digest = references_digest(samples, references, variants=variants)
+    return {"rows": str(len(samples)), "refs": digest}
 
 
-def references_digest(samples: Iterable[Sample], *, variants: bool = False) -> str:
+def references_digest(
+    samples: Sequence[Sample],
+    references: Sequence[str | Marked] | None = None,
+    *,
+    variants: bool = False,
+) -> str:
     """First 12 hex digits of the SHA-256 over the rows: equal digests mean equal questions.
 
     Args:
         samples: The rows.
+        references: Their texts as they are compared, where they have been read; None to read them.
         variants: Whether marks of `stt_ru.text.marked_references` are read in the references.
     """
+    if references is None:
+        texts = ((sample.audio, sample.text) for sample in samples)
+        references = read_references(texts, variants=variants)
     digest = hashlib.sha256()
-    for sample in samples:
-        reference = read_reference(sample.text) if variants else normalize(sample.text)
+    for sample, reference in zip(samples, references, strict=True):
         text = reference.text if isinstance(reference, Marked) else reference
         row = [sample.audio, sample.channel, text]
         digest.update(json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass"))

@@ -8,6 +8,7 @@ from stt_ru.text.normalize import (
     _normalize_by_category,
     has_digits,
     has_mixed_scripts,
+    has_words,
     normalize,
 )
 
@@ -100,3 +101,8 @@ def test_has_digits(text: str, expected: bool) -> None:
 )
 def test_has_mixed_scripts(text: str, expected: bool) -> None:
     assert has_mixed_scripts(text) is expected
+
+
+@given(st.text(max_size=6) | st.text("аZ5½№Ⅷ\u0301\u00ad.…👍一々", max_size=6))
+def test_a_text_has_words_when_normalising_leaves_some(text: str) -> None:
+    assert has_words(text) is bool(normalize(text))

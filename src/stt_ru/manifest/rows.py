@@ -7,8 +7,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from stt_ru.errors import ManifestError
 from stt_ru.files.wording import counted, listed, quoted
-from stt_ru.text.marked_references import Marked, VariantsError, looks_marked, read_reference
-from stt_ru.text.normalize import normalize
+from stt_ru.text.marked_references import (
+    Marked,
+    VariantsError,
+    looks_marked,
+    may_be_marked,
+    read_reference,
+)
+from stt_ru.text.normalize import has_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -97,11 +103,14 @@ def text_fault(text: str, *, allow_empty: bool, variants: bool) -> str | None:
         allow_empty: Whether a text without words is a recording without speech.
         variants: Whether marks of `stt_ru.text.marked_references` are read in it.
     """
-    try:
-        reference = read_reference(text) if variants else normalize(text)
-    except VariantsError as error:
-        return str(error)
-    is_empty = reference.is_empty if isinstance(reference, Marked) else not reference
+    if variants and may_be_marked(text):
+        try:
+            reference = read_reference(text)
+        except VariantsError as error:
+            return str(error)
+        is_empty = reference.is_empty if isinstance(reference, Marked) else not reference
+    else:
+        is_empty = not has_words(text)
     if not is_empty or allow_empty:
         return None
     what = f"в тексте {quoted(text)} нет ни букв, ни цифр" if text.strip() else "текст пуст"

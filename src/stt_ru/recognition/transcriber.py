@@ -41,7 +41,7 @@ from stt_ru.recognition.segmentation import (
 )
 from stt_ru.results import Segment
 from stt_ru.scoring.counts import score_texts
-from stt_ru.text.normalize import normalize
+from stt_ru.text.numbers import split_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -421,7 +421,8 @@ def _tracks_agree(tracks: Sequence[_Track]) -> bool:
     if len(tracks) < 2:
         return False
     first, *others = (
-        normalize(" ".join(segment.text for segment in track.recognized)) for track in tracks
+        " ".join(split_words(" ".join(segment.text for segment in track.recognized)).words)
+        for track in tracks
     )
     for other in others:
         rate = score_texts(first, other).words.rate

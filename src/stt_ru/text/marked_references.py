@@ -129,12 +129,38 @@ def read_reference(text: str) -> str | Marked:
         >>> [[one.words for one in place] for place in read_reference("{ну} да").places]
         [[('ну',), ()], [('да',)]]
     """
-    if "{" in text or "}" in text or ANYTHING in text:
+    if may_be_marked(text):
         reader = _Reader(text)
         places = reader.places()
         if reader.has_choice or any(ANYTHING in one.words for place in places for one in place):
             return Marked(places)
     return normalize(text)
+
+
+def may_be_marked(text: str) -> bool:
+    """Whether it has a sign that marks are made of; `read_reference` only normalises others."""
+    return "{" in text or "}" in text or ANYTHING in text
+
+
+def read_references(texts: Iterable[tuple[str, str]], *, variants: bool) -> list[str | Marked]:
+    """References as they are compared, each read once.
+
+    Args:
+        texts: What to call each in messages, and the text as written.
+        variants: Whether marks are read in them.
+
+    Raises:
+        VariantsError: If the marks of one cannot be read; says which.
+    """
+    if not variants:
+        return [normalize(text) for _, text in texts]
+    references = []
+    for name, text in texts:
+        try:
+            references.append(read_reference(text))
+        except VariantsError as error:
+            raise VariantsError(f"{name}: {error}") from error
+    return references
 
 
 def has_anything(text: str) -> bool:

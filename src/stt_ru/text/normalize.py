@@ -80,6 +80,16 @@ def _normalize_by_category(text: str) -> str:
     return unicodedata.normalize("NFC", words)
 
 
+def has_words(text: str) -> bool:
+    """Whether anything is left of the text after `normalize`, in a fraction of its time.
+
+    Example:
+        >>> has_words("«Да?»"), has_words("… – !")
+        (True, False)
+    """
+    return any(map(str.isalnum, text))
+
+
 def has_digits(text: str) -> bool:
     """Whether a figure stands in the text, «½», «²» and «Ⅷ» included; «пять» is none.
 

@@ -22,7 +22,7 @@ from stt_ru.provenance import SCORED_BY, sign, sign_again
 from stt_ru.report.model_report import NotebookReport
 from stt_ru.results import FileResult, ModelReport
 from stt_ru.scoring.multi_reference import score_reference
-from stt_ru.text.marked_references import read_reference
+from stt_ru.text.marked_references import Marked, read_references
 from stt_ru.text.normalize import normalize
 from stt_ru.transcripts.pairing import (
     pair_columns,
@@ -249,20 +249,26 @@ def _scored(system: _System, *, variants: bool) -> ModelReport:
     report = system.report
     if report.error is not None:
         return report
-    results = [_result(row, variants=variants) for row in system.paired.rows]
+    rows = system.paired.rows
+    texts = ((row.audio, row.reference) for row in rows)
+    references = read_references(texts, variants=variants)
+    results = [_result(row, one) for row, one in zip(rows, references, strict=True)]
     report = replace(report, rows=len(results), results=results)
     fields = report.signature.fields if report.signature else {"model": report.model}
     samples = [Sample(row.audio, row.reference, row.channel) for row in results]
-    return replace(report, signature=sign_again(fields, samples, variants=variants))
+    return replace(
+        report, signature=sign_again(fields, samples, references=references, variants=variants)
+    )
 
 
-def _result(row: PairedTexts, *, variants: bool) -> FileResult:
-    hypothesis = score = chosen = None
+def _result(row: PairedTexts, reference: str | Marked) -> FileResult:
+    hypothesis = score = chosen = compared = None
     if row.error is None:
         assert row.hypothesis is not None, "a pair has either an error or a hypothesis"
         hypothesis = row.hypothesis
-        reference = read_reference(row.reference) if variants else normalize(row.reference)
-        score, chosen = score_reference(reference, normalize(hypothesis))
+        heard = normalize(hypothesis)
+        score, chosen = score_reference(reference, heard)
+        compared = (reference, heard) if isinstance(reference, str) else None
     return FileResult(
         audio=row.audio,
         channel=row.channel,
@@ -276,6 +282,7 @@ def _result(row: PairedTexts, *, variants: bool) -> FileResult:
         from_cache=row.from_cache,
         segments=row.segments,
         extra=row.extra,
+        compared=compared,
     )
 
 
