@@ -99,7 +99,7 @@ def evaluate_models(
         except SttRuError as error:
             yield _not_loaded(source, samples, str(error))
             continue
-        yield evaluate_loaded(
+        yield evaluate(
             loaded,
             samples,
             label=source.label,
@@ -112,12 +112,13 @@ def evaluate_models(
 
 
 def evaluate(
-    recognizer: Recognizer,
+    recognizer: Recognizer | LoadedRecognizer,
     samples: Sequence[Sample],
     *,
     label: str | None = None,
     concurrency: int | None = None,
     variants: bool = False,
+    references: Sequence[str | Marked] | None = None,
     progress: ProgressListener | None = None,
 ) -> ModelReport:
     """Recognise every recording once and score its rows.
@@ -125,13 +126,15 @@ def evaluate(
     A recording that fails is a row's error, never an exception of this function.
 
     Args:
-        recognizer: A `stt_ru.Transcriber` or anything that is a `Recognizer`.
+        recognizer: A `stt_ru.Transcriber` or anything that is a `Recognizer`; or one that has been
+            asked already what it says of itself.
         samples: Manifest rows; rows of one file are one recording.
         label: The name for the table; None for the recogniser's ``label`` or ``name``.
         concurrency: Recordings at a time, each in a thread of its own; None for the recogniser's
             ``concurrency``, or 1 when it has none.
         variants: Read «{тысяча|1000}», «{ну}» and «<*>» in the samples' texts: the branch with the
             fewest errors is what the hypothesis is compared with.
+        references: The samples' texts as they are compared; None to read them.
         progress: Told about every recording.
 
     Returns:
@@ -141,37 +144,9 @@ def evaluate(
         UsageError: If the recogniser, the samples or ``concurrency`` is not what it should be, or
             the marks of a text cannot be read.
     """
-    return evaluate_loaded(
-        LoadedRecognizer.of(recognizer),
-        samples,
-        label=label,
-        concurrency=concurrency,
-        variants=variants,
-        progress=progress,
-    )
-
-
-def evaluate_loaded(
-    loaded: LoadedRecognizer,
-    samples: Sequence[Sample],
-    *,
-    label: str | None = None,
-    concurrency: int | None = None,
-    variants: bool = False,
-    references: Sequence[str | Marked] | None = None,
-    progress: ProgressListener | None = None,
-) -> ModelReport:
-    """`evaluate` of a recogniser that has been asked already what it says of itself.
-
-    Args:
-        loaded: The recogniser.
-        samples: As in `evaluate`.
-        label: As in `evaluate`.
-        concurrency: As in `evaluate`.
-        variants: As in `evaluate`.
-        references: The samples' texts as they are compared; None to read them.
-        progress: As in `evaluate`.
-    """
+    loaded = recognizer
+    if not isinstance(loaded, LoadedRecognizer):
+        loaded = LoadedRecognizer.of(loaded)
     info = loaded.info
     samples = checked_samples(samples)
     if concurrency is not None and not is_count(concurrency):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import os
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 if TYPE_CHECKING:
@@ -12,10 +13,11 @@ if TYPE_CHECKING:
 STREAMED_SIZE = 0x7FFF_0000  # a writer that could not seek back puts 0 or some value above this
 
 
+@dataclass(slots=True)
 class View:
     """A file as a decoder is to see it: without its name, which decoders would guess by.
 
-    Args:
+    Attributes:
         file: The recording. Its own position is moved.
         patch_at: Where ``patch`` stands instead of what is in the file.
         patch: The other bytes.
@@ -24,22 +26,17 @@ class View:
         n_hidden: How many bytes of its end are not seen.
     """
 
-    def __init__(
-        self,
-        file: FileIO,
-        *,
-        patch_at: int = 0,
-        patch: bytes = b"",
-        extra_length: int = 0,
-        n_hidden: int = 0,
-    ) -> None:
-        self._file = file
-        self._patch_at = patch_at
-        self._patch = patch
-        self._extra_length = extra_length
-        self._n_hidden = n_hidden
-        self._length = os.fstat(file.fileno()).st_size - n_hidden + extra_length
-        self._position = 0
+    file: FileIO
+    patch_at: int = field(default=0, kw_only=True)
+    patch: bytes = field(default=b"", kw_only=True)
+    extra_length: int = field(default=0, kw_only=True)
+    n_hidden: int = field(default=0, kw_only=True)
+    _length: int = field(init=False)
+    _position: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        size = os.fstat(self.file.fileno()).st_size
+        self._length = size - self.n_hidden + self.extra_length
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         """Move, as ``lseek`` does; -1 before the beginning."""
@@ -56,12 +53,12 @@ class View:
     def read(self, n_bytes: int) -> bytes:
         """The next bytes; fewer at the end."""
         at = self._position
-        if self._n_hidden:
+        if self.n_hidden:
             n_bytes = min(n_bytes, max(0, self._length - at))
         elif at >= self._length - 128:
-            at = max(0, at - self._extra_length)
-        data = bytearray(bytes_at(self._file, at, n_bytes))
-        for i, byte in enumerate(self._patch, start=self._patch_at - self._position):
+            at = max(0, at - self.extra_length)
+        data = bytearray(bytes_at(self.file, at, n_bytes))
+        for i, byte in enumerate(self.patch, start=self.patch_at - self._position):
             if 0 <= i < len(data):
                 data[i] = byte
         self._position += len(data)

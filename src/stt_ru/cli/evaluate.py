@@ -11,7 +11,6 @@ import typer
 
 from stt_ru import defaults
 from stt_ru.cli import options
-from stt_ru.cli.options import argument, count_option, folder_option, model_option, option
 from stt_ru.cli.output import (
     AskedRules,
     check_output,
@@ -60,7 +59,7 @@ def evaluate(
     ctx: typer.Context,
     manifest: Annotated[
         Path,
-        argument(
+        options.argument(
             "МАНИФЕСТ",
             "CSV или JSONL с полями audio, text и необязательным channel, или каталог, где рядом с "
             "каждой записью лежит её текст: call.wav и call.txt.",
@@ -68,7 +67,7 @@ def evaluate(
     ],
     model: Annotated[
         list[str] | None,
-        model_option(
+        options.model_option(
             "Модель onnx-asr, tiny-ru (встроенная, демонстрационная), потоковая – tiny-ru-stream, "
             "sherpa-stream=КАТАЛОГ, vosk-stream=КАТАЛОГ – или МОДУЛЬ:ФУНКЦИЯ своего "
             f"распознавателя; можно повторять (по умолчанию {defaults.DEFAULT_MODEL}).",
@@ -80,14 +79,16 @@ def evaluate(
     quantization: options.Quantization = defaults.QUANTIZATION,
     model_dir: Annotated[
         Path | None,
-        folder_option("--model-dir", panel=options.MODEL, help="Файлы модели, если она одна."),
+        options.folder_option(
+            "--model-dir", panel=options.MODEL, help="Файлы модели, если она одна."
+        ),
     ] = None,
     language: options.Language = defaults.LANGUAGE,
     device: options.Device = defaults.DEVICE,
     offline: options.Offline = False,
     workers: Annotated[
         str,
-        option(
+        options.option(
             "--workers",
             metavar="N|auto",
             panel=options.WORK,
@@ -96,7 +97,7 @@ def evaluate(
     ] = "auto",
     batch_size: Annotated[
         int,
-        count_option(
+        options.count_option(
             "--batch-size",
             panel=options.WORK,
             help=f"Отрезков в одном вызове модели (по умолчанию {defaults.BATCH_SIZE}: текст не "
@@ -114,7 +115,7 @@ def evaluate(
     group_by: options.GroupBy = None,
     cache: Annotated[
         Path | None,
-        folder_option(
+        options.folder_option(
             "--cache",
             panel=options.WORK,
             help="Хранить распознанное здесь и не распознавать дважды: прерванный прогон "

@@ -11,22 +11,8 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from stt_ru import defaults
 from stt_ru.cli.russian import number, one_of, whole_number
-from stt_ru.defaults import (
-    DEVICE,
-    DEVICES,
-    LANGUAGE,
-    LATENCY_METRICS,
-    MAX_SPEECH_S,
-    MIN_SILENCE_MS,
-    MIN_SPEECH_MS,
-    QUALITY_METRICS,
-    QUANTIZATION,
-    REPORT_SUFFIXES,
-    SPEECH_PAD_MS,
-    TOKENIZER,
-    VAD_THRESHOLD,
-)
 
 MODEL: Final = "Модель"
 AUDIO: Final = "Звук и поиск речи"
@@ -76,10 +62,12 @@ def count_option(name: str, *, help: str, panel: str, default: float | None = No
     )
 
 
-def seconds_option(name: str, *, help: str, panel: str, default: float) -> Any:
-    """An option whose value is a time longer than none, in seconds."""
+def positive_option(
+    name: str, *, metavar: str, help: str, panel: str, default: float | None = None
+) -> Any:
+    """An option whose value is a number above zero."""
     parser = number(0, exclusive=True)
-    return option(name, metavar="С", panel=panel, parser=parser, help=help, default=default)
+    return option(name, metavar=metavar, panel=panel, parser=parser, help=help, default=default)
 
 
 def argument(metavar: str, help: str) -> Any:
@@ -124,7 +112,7 @@ Quantization = Annotated[
         metavar="ТИП",
         panel=MODEL,
         parser=_weights,
-        help=f"Веса модели: {QUANTIZATION} (по умолчанию) или none – полные.",
+        help=f"Веса модели: {defaults.QUANTIZATION} (по умолчанию) или none – полные.",
     ),
 ]
 Language = Annotated[
@@ -134,7 +122,7 @@ Language = Annotated[
         metavar="КОД",
         panel=MODEL,
         help="Язык речи для многоязычных моделей",
-        default=LANGUAGE,
+        default=defaults.LANGUAGE,
     ),
 ]
 Device = Annotated[
@@ -143,8 +131,11 @@ Device = Annotated[
         "--device",
         metavar="УСТРОЙСТВО",
         panel=MODEL,
-        parser=one_of(*DEVICES),
-        help=", ".join(DEVICES).replace(DEVICE, f"{DEVICE} (по умолчанию)") + ".",
+        parser=one_of(*defaults.DEVICES),
+        help=", ".join(defaults.DEVICES).replace(
+            defaults.DEVICE, f"{defaults.DEVICE} (по умолчанию)"
+        )
+        + ".",
     ),
 ]
 Offline = Annotated[bool, option("--offline", panel=MODEL, help="Не обращаться к сети.")]
@@ -167,7 +158,7 @@ VadThreshold = Annotated[
         panel=AUDIO,
         parser=number(0, 1, exclusive=True),
         help="Вероятность, с которой начинается речь",
-        default=VAD_THRESHOLD,
+        default=defaults.VAD_THRESHOLD,
     ),
 ]
 
@@ -177,7 +168,8 @@ def _milliseconds_option(name: str, help: str, default: float) -> Any:
 
 
 MinSpeechMs = Annotated[
-    float, _milliseconds_option("--min-speech-ms", "Отрезки короче отбрасываются", MIN_SPEECH_MS)
+    float,
+    _milliseconds_option("--min-speech-ms", "Отрезки короче отбрасываются", defaults.MIN_SPEECH_MS),
 ]
 MaxSpeechS = Annotated[
     float,
@@ -187,15 +179,17 @@ MaxSpeechS = Annotated[
         panel=AUDIO,
         parser=number(1),
         help="Отрезки длиннее режутся в тихом месте",
-        default=MAX_SPEECH_S,
+        default=defaults.MAX_SPEECH_S,
     ),
 ]
 MinSilenceMs = Annotated[
     float,
-    _milliseconds_option("--min-silence-ms", "Пауза короче не разделяет отрезки", MIN_SILENCE_MS),
+    _milliseconds_option(
+        "--min-silence-ms", "Пауза короче не разделяет отрезки", defaults.MIN_SILENCE_MS
+    ),
 ]
 SpeechPadMs = Annotated[
-    float, _milliseconds_option("--speech-pad-ms", "Запас по краям отрезка", SPEECH_PAD_MS)
+    float, _milliseconds_option("--speech-pad-ms", "Запас по краям отрезка", defaults.SPEECH_PAD_MS)
 ]
 
 # Texts
@@ -256,7 +250,7 @@ def output_option(help: str, metavar: str = "ФАЙЛ") -> Any:
     return option("-o", "--output", metavar=metavar, panel=REPORT, help=help)
 
 
-Output = Annotated[Path | None, output_option(f"Отчёт {', '.join(REPORT_SUFFIXES)}.")]
+Output = Annotated[Path | None, output_option(f"Отчёт {', '.join(defaults.REPORT_SUFFIXES)}.")]
 EmbedAudio = Annotated[
     bool,
     option("--embed-audio", panel=REPORT, help="Положить записи внутрь страницы .html."),
@@ -328,7 +322,7 @@ def quality_option(also: str = "") -> Any:
         "--quality-metrics",
         metavar="ИМЯ...",
         panel=METRICS,
-        help=f"{' '.join(QUALITY_METRICS)} (по умолчанию), {names} или свои; можно несколько.",
+        help=f"{' '.join(defaults.QUALITY_METRICS)} (по умолчанию), {names} или свои; можно несколько.",
     )
 
 
@@ -338,7 +332,7 @@ def latency_option(more: str) -> Any:
         "--latency-metrics",
         metavar="ИМЯ...",
         panel=METRICS,
-        help=f"{' '.join(LATENCY_METRICS)} (по умолчанию), LAAL, AP_HYP, ATD, StartOffset, "
+        help=f"{' '.join(defaults.LATENCY_METRICS)} (по умолчанию), LAAL, AP_HYP, ATD, StartOffset, "
         f"EndOffset, NumChunks, RTF{more}",
     )
 
@@ -368,6 +362,6 @@ Tokenizer = Annotated[
         metavar="ИМЯ",
         panel=METRICS,
         help="Как BLEU делит текст на слова",
-        default=TOKENIZER,
+        default=defaults.TOKENIZER,
     ),
 ]

@@ -8,17 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Final, cast
 
 from stt_ru import defaults
 from stt_ru.cli import options
-from stt_ru.cli.options import (
-    count_option,
-    folder_option,
-    latency_option,
-    option,
-    quality_option,
-    source_type_option,
-)
 from stt_ru.cli.output import print_warning
 from stt_ru.cli.parsing import split_names
-from stt_ru.cli.russian import number, whole_number
+from stt_ru.cli.russian import whole_number
 from stt_ru.cli.stdio import print_message
 
 if TYPE_CHECKING:
@@ -36,14 +28,14 @@ def serve(
     source: options.SourceFile = None,
     target: options.TargetFile = None,
     source_type: Annotated[
-        str | None, source_type_option("Что в --source (по умолчанию text).")
+        str | None, options.source_type_option("Что в --source (по умолчанию text).")
     ] = None,
     host: Annotated[
-        str, option("--host", metavar="АДРЕС", panel=_SERVER, help="Адрес", default=HOST)
+        str, options.option("--host", metavar="АДРЕС", panel=_SERVER, help="Адрес", default=HOST)
     ] = HOST,
     port: Annotated[
         int,
-        option(
+        options.option(
             "--port",
             metavar="ПОРТ",
             panel=_SERVER,
@@ -54,7 +46,7 @@ def serve(
     ] = defaults.SERVER_PORT,
     output: Annotated[
         Path | None,
-        folder_option(
+        options.folder_option(
             "--output",
             panel=_SERVER,
             help="Куда писать сессии; после перезапуска с тем же каталогом они продолжаются.",
@@ -62,7 +54,7 @@ def serve(
     ] = None,
     max_sessions: Annotated[
         int,
-        count_option(
+        options.count_option(
             "--max-sessions",
             panel=_SERVER,
             help="Сколько сессий держать сразу",
@@ -71,25 +63,24 @@ def serve(
     ] = defaults.MAX_SESSIONS,
     idle_minutes: Annotated[
         float,
-        option(
+        options.positive_option(
             "--idle-minutes",
             metavar="МИН",
             panel=_SERVER,
-            parser=number(0, exclusive=True),
             help="Через сколько минут без запросов забывать сессию",
             default=defaults.IDLE_S / 60,
         ),
     ] = defaults.IDLE_S / 60,
-    quality_metrics: Annotated[list[str] | None, quality_option()] = None,
+    quality_metrics: Annotated[list[str] | None, options.quality_option()] = None,
     latency_metrics: Annotated[
-        list[str] | None, latency_option(" или свои; для речи к каждому добавляется _CA.")
+        list[str] | None, options.latency_option(" или свои; для речи к каждому добавляется _CA.")
     ] = None,
     eval_latency_unit: options.LatencyUnitName = "word",
     no_use_ref_len: options.NoReferenceLength = False,
     sacrebleu_tokenizer: options.Tokenizer = defaults.TOKENIZER,
     metrics_file: Annotated[
         str | None,
-        option(
+        options.option(
             "--metrics-file",
             metavar="ФАЙЛ.py",
             panel=options.METRICS,

@@ -14,17 +14,9 @@ from stt_ru import defaults
 from stt_ru.cli import options
 from stt_ru.cli.instances_progress import instances_progress
 from stt_ru.cli.interrupts import Interrupted
-from stt_ru.cli.options import (
-    count_option,
-    folder_option,
-    latency_option,
-    option,
-    quality_option,
-    source_type_option,
-)
 from stt_ru.cli.output import print_warning, succeeds
 from stt_ru.cli.parsing import given_parameters, split_names
-from stt_ru.cli.russian import number, one_of, whole_number
+from stt_ru.cli.russian import one_of, whole_number
 from stt_ru.cli.stdio import print_answer, print_message
 
 if TYPE_CHECKING:
@@ -47,11 +39,11 @@ def simul(
     target: options.TargetFile = None,
     source_type: Annotated[
         str | None,
-        source_type_option("Что в --source (по умолчанию то, что читает агент)."),
+        options.source_type_option("Что в --source (по умолчанию то, что читает агент)."),
     ] = None,
     target_type: Annotated[
         str | None,
-        option(
+        options.option(
             "--target-type",
             metavar="text|speech",
             panel=options.DATA,
@@ -61,7 +53,7 @@ def simul(
     ] = None,
     start_index: Annotated[
         int,
-        option(
+        options.option(
             "--start-index",
             metavar="N",
             panel=options.DATA,
@@ -72,7 +64,7 @@ def simul(
     ] = 0,
     end_index: Annotated[
         int,
-        option(
+        options.option(
             "--end-index",
             metavar="N",
             panel=options.DATA,
@@ -82,7 +74,7 @@ def simul(
     ] = -1,
     agent: Annotated[
         str | None,
-        option(
+        options.option(
             "--agent",
             metavar="ФАЙЛ.py|МОДУЛЬ:КЛАСС",
             panel=_AGENT,
@@ -92,17 +84,16 @@ def simul(
     ] = None,
     source_segment_size: Annotated[
         float | None,
-        option(
+        options.positive_option(
             "--source-segment-size",
             metavar="N",
             panel=_AGENT,
-            parser=number(0, exclusive=True),
             help="Сколько источника давать за раз: слов (по умолчанию 1) или мс звука (10).",
         ),
     ] = None,
     max_tail_steps: Annotated[
         int,
-        count_option(
+        options.count_option(
             "--max-tail-steps",
             panel=_AGENT,
             help="Сколько раз спрашивать агента после конца источника, пока он не скажет, что "
@@ -110,13 +101,13 @@ def simul(
             default=defaults.MAX_TAIL_STEPS,
         ),
     ] = defaults.MAX_TAIL_STEPS,
-    quality_metrics: Annotated[list[str] | None, quality_option(also="ASR_BLEU")] = None,
+    quality_metrics: Annotated[list[str] | None, options.quality_option(also="ASR_BLEU")] = None,
     latency_metrics: Annotated[
-        list[str] | None, latency_option(", каждый и с _CA, или свои; можно несколько.")
+        list[str] | None, options.latency_option(", каждый и с _CA, или свои; можно несколько.")
     ] = None,
     computation_aware: Annotated[
         bool,
-        option(
+        options.option(
             "--computation-aware",
             panel=options.METRICS,
             help="Добавить к каждому показателю задержки его _CA: с временем вычислений.",
@@ -127,7 +118,7 @@ def simul(
     sacrebleu_tokenizer: options.Tokenizer = defaults.TOKENIZER,
     asr_model: Annotated[
         str,
-        option(
+        options.option(
             "--asr-model",
             metavar="ИМЯ",
             panel=options.METRICS,
@@ -137,15 +128,17 @@ def simul(
     ] = defaults.DEFAULT_MODEL,
     asr_model_dir: Annotated[
         Path | None,
-        folder_option("--asr-model-dir", panel=options.METRICS, help="Файлы этой модели."),
+        options.folder_option("--asr-model-dir", panel=options.METRICS, help="Файлы этой модели."),
     ] = None,
     asr_vad_dir: Annotated[
         Path | None,
-        folder_option("--asr-vad-dir", panel=options.METRICS, help="Где лежит silero_vad.onnx."),
+        options.folder_option(
+            "--asr-vad-dir", panel=options.METRICS, help="Где лежит silero_vad.onnx."
+        ),
     ] = None,
     output: Annotated[
         Path | None,
-        folder_option(
+        options.folder_option(
             "--output",
             panel=options.WORK,
             help="Куда писать instances.log, scores.tsv, metrics.tsv и config.yaml.",
@@ -153,7 +146,7 @@ def simul(
     ] = None,
     score_only: Annotated[
         bool,
-        option(
+        options.option(
             "--score-only",
             panel=options.WORK,
             help="Пересчитать показатели по instances.log из --output, без агента; --output может "
@@ -162,18 +155,19 @@ def simul(
     ] = False,
     continue_unfinished: Annotated[
         bool,
-        option(
+        options.option(
             "--continue-unfinished",
             panel=options.WORK,
             help="Продолжить прерванный прогон из --output; примеры с ошибкой повторяются.",
         ),
     ] = False,
     no_progress_bar: Annotated[
-        bool, option("--no-progress-bar", panel=options.WORK, help="Не показывать ход работы.")
+        bool,
+        options.option("--no-progress-bar", panel=options.WORK, help="Не показывать ход работы."),
     ] = False,
     remote_address: Annotated[
         str,
-        option(
+        options.option(
             "--remote-address",
             metavar="АДРЕС",
             panel=_REMOTE,
@@ -183,7 +177,7 @@ def simul(
     ] = defaults.SERVER_ADDRESS,
     remote_port: Annotated[
         int,
-        option(
+        options.option(
             "--remote-port",
             metavar="ПОРТ",
             panel=_REMOTE,

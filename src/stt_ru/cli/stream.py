@@ -13,15 +13,6 @@ import typer
 
 from stt_ru import defaults
 from stt_ru.cli import options
-from stt_ru.cli.options import (
-    argument,
-    count_option,
-    folder_option,
-    model_option,
-    option,
-    output_option,
-    seconds_option,
-)
 from stt_ru.cli.output import (
     check_installed,
     check_output,
@@ -39,7 +30,6 @@ from stt_ru.cli.run_models import (
     run_models,
     without_effect,
 )
-from stt_ru.cli.russian import number
 from stt_ru.cli.stdio import print_answer, print_message
 from stt_ru.errors import UsageError
 
@@ -62,7 +52,7 @@ def stream(
     ctx: typer.Context,
     manifest: Annotated[
         Path,
-        argument(
+        options.argument(
             "МАНИФЕСТ",
             "CSV или JSONL с полями audio, text и необязательными channel и words, или каталог с "
             "записями и их текстами.",
@@ -70,19 +60,20 @@ def stream(
     ],
     model: Annotated[
         list[str] | None,
-        model_option(
+        options.model_option(
             "Потоковая модель: tiny-ru-stream, sherpa-stream=КАТАЛОГ, vosk-stream=КАТАЛОГ; или "
             "модель onnx-asr, которая заново распознаёт накопленное каждые --step секунд; или "
             "МОДУЛЬ:ФУНКЦИЯ. Можно повторять (по умолчанию "
             f"{defaults.EMBEDDED_MODEL}, встроенная, демонстрационная).",
         ),
     ] = None,
-    output: Annotated[Path | None, output_option("Подробный отчёт.", "ФАЙЛ.json")] = None,
+    output: Annotated[Path | None, options.output_option("Подробный отчёт.", "ФАЙЛ.json")] = None,
     quiet: options.Quiet = False,
     interval: Annotated[
         float,
-        seconds_option(
+        options.positive_option(
             "--interval",
+            metavar="С",
             panel=_SENDING,
             help="Через сколько секунд отправлять куски звука",
             default=defaults.INTERVAL_S,
@@ -90,18 +81,17 @@ def stream(
     ] = defaults.INTERVAL_S,
     speed: Annotated[
         float,
-        option(
+        options.positive_option(
             "--speed",
             metavar="X",
             panel=_SENDING,
-            parser=number(0, exclusive=True),
             help="Во сколько раз речь быстрее настоящей",
             default=defaults.SPEED,
         ),
     ] = defaults.SPEED,
     realtime: Annotated[
         bool | None,
-        option(
+        options.option(
             "--realtime/--remap",
             panel=_SENDING,
             help="Отправлять в реальном времени, или сразу с пересчётом времён – быстрее, с теми "
@@ -110,7 +100,7 @@ def stream(
     ] = None,
     streams: Annotated[
         int,
-        count_option(
+        options.count_option(
             "--streams",
             panel=_SENDING,
             help="Отправлять N записей одновременно в реальном времени, рядом с одной: как "
@@ -119,8 +109,9 @@ def stream(
     ] = 1,
     step: Annotated[
         float,
-        seconds_option(
+        options.positive_option(
             "--step",
+            metavar="С",
             panel=options.MODEL,
             help="Через сколько секунд звука непотоковая модель распознаёт заново",
             default=defaults.STEP_S,
@@ -128,8 +119,9 @@ def stream(
     ] = defaults.STEP_S,
     timeout: Annotated[
         float,
-        seconds_option(
+        options.positive_option(
             "--timeout",
+            metavar="С",
             panel=options.WORK,
             help="Сколько секунд ждать модель, которая молчит, прежде чем перейти к следующей "
             "записи",
@@ -138,7 +130,7 @@ def stream(
     ] = defaults.TIMEOUT_S,
     history: Annotated[
         Path | None,
-        folder_option(
+        options.folder_option(
             "--history",
             panel=options.WORK,
             help="Сохранить, что и когда отправлено и получено: по файлу JSON на запись.",
@@ -146,7 +138,7 @@ def stream(
     ] = None,
     plots: Annotated[
         Path | None,
-        folder_option(
+        options.folder_option(
             "--plots",
             panel=options.WORK,
             help="Нарисовать каждую запись и сводку по моделям (PNG).",
@@ -154,7 +146,7 @@ def stream(
     ] = None,
     timings: Annotated[
         Path | None,
-        option(
+        options.option(
             "--timings",
             metavar="ФАЙЛ.ctm|КАТАЛОГ",
             panel=_TRUTH,
@@ -164,7 +156,7 @@ def stream(
     ] = None,
     save_timings: Annotated[
         Path | None,
-        option(
+        options.option(
             "--save-timings",
             metavar="ФАЙЛ.jsonl",
             panel=_TRUTH,
@@ -173,7 +165,7 @@ def stream(
     ] = None,
     aligner: Annotated[
         str,
-        option(
+        options.option(
             "--aligner",
             metavar="ИМЯ[=КАТАЛОГ]",
             panel=_TRUTH,
@@ -183,7 +175,7 @@ def stream(
     ] = defaults.EMBEDDED_MODEL,
     no_offline: Annotated[
         bool,
-        option(
+        options.option(
             "--no-offline",
             panel=options.WORK,
             help="Не распознавать записи ещё раз целиком: ΔWER не будет.",

@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import json
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -25,19 +25,6 @@ VERSION: Final = "2"
 _NO_MATTER: Final = frozenset({"workers"})  # settings that do not move the text
 _PACKAGES: Final = ("stt-ru", "onnx-asr", "onnxruntime", "soxr", "soundfile")
 _BLOCK: Final = 1 << 20  # bytes hashed at a time
-
-
-@dataclass(frozen=True, slots=True)
-class _Stamp:
-    """By what a change of a file shows without reading it."""
-
-    size: int
-    modified_ns: int
-
-    @classmethod
-    def of(cls, path: Path) -> _Stamp:
-        status = path.stat()
-        return cls(status.st_size, status.st_mtime_ns)
 
 
 class CachedRecognizer:
@@ -100,7 +87,7 @@ class CachedRecognizer:
             return recognizer.transcribe(path)
         file = Path(path)
         try:
-            stamp, content = _Stamp.of(file), _digest(file)
+            stamp, content = _stamp(file), _digest(file)
         except OSError:  # the recogniser says best what is wrong with it
             return recognizer.transcribe(path)
         key = self._key(content, settings)
@@ -112,7 +99,7 @@ class CachedRecognizer:
             return stored
         transcript = recognizer.transcribe(path)
         with contextlib.suppress(OSError):  # gone meanwhile: heard, but not kept
-            if _Stamp.of(file) == stamp:
+            if _stamp(file) == stamp:
                 self._write(place, key, transcript)
         return transcript
 
@@ -191,3 +178,9 @@ def _transcript(document: Any, key: Mapping[str, str]) -> Transcript | None:
         )
     except (KeyError, TypeError, ValueError, SttRuError):
         return None
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    """By what a change of a file shows without reading it: its size and when it was written."""
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns

@@ -8,14 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from stt_ru.defaults import EMBEDDED
 from stt_ru.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-# Written here as well as in the library, whose modules are heavy; a test keeps them equal.
-EMBEDDED: Final = ("tiny-ru", "tiny-ru-stream")
-"""Models inside the package, for trying the tool; wherever they are named it is said."""
 
 _LOOKS_LIKE_A_PATH: Final = re.compile(r"[A-Za-z]:[\\/].*|[./~\\].*")
 

@@ -18,7 +18,7 @@ Kind: TypeAlias = Literal["text", "count", "number", "flag", "segments", "column
 """What a value is in JSON; counts and numbers are never negative."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Field:
     """One value of a row, wherever a report has it.
 
@@ -26,21 +26,22 @@ class Field:
         name: In JSON, CSV and pandas.
         kind: What its value is.
         value: Draws it from a result; None where there is nothing, as when the row failed.
-        may_be_null: Whether null stands for None in JSON.
-        only_with_value: Whether JSON leaves the field out instead of writing null.
-        is_of_score: Whether it is a count or a rate, which are read back as one `Score`.
-        title: The heading of its column in Excel; None when tables have no such column.
+        title: The heading of its column in Excel; empty when tables have no such column.
         look: How Excel shows it: long texts are wrapped, rates are percents.
+        null: What JSON does with None: writes null, leaves the field out, or it is never None.
     """
 
     name: str
     kind: Kind
     value: Callable[[FileResult], object]
-    may_be_null: bool = False
-    only_with_value: bool = False
-    is_of_score: bool = False
-    title: str | None = None
+    title: str = ""
     look: Literal["plain", "text", "rate"] = "plain"
+    null: Literal["written", "left out", "never"] = "written"
+
+    @property
+    def is_of_score(self) -> bool:
+        """Whether it is a count or a rate, which are read back as one `Score`."""
+        return self.name in _COUNTS
 
 
 _COUNTS: Final[dict[str, Callable[[Score], int | float | None]]] = {
@@ -60,89 +61,44 @@ def score_values(score: Score | None) -> dict[str, int | float | None]:
     return {name: count(score) if score else None for name, count in _COUNTS.items()}
 
 
-def _counted(name: str, title: str, *, is_rate: bool = False) -> Field:
+def _count(name: str, title: str) -> Field:
     count = _COUNTS[name]
-    return Field(
-        name=name,
-        kind="number" if is_rate else "count",
-        value=lambda row: count(row.score) if row.score else None,
-        may_be_null=True,
-        is_of_score=True,
-        title=title,
-        look="rate" if is_rate else "plain",
-    )
+    return Field(name, "count", lambda row: count(row.score) if row.score else None, title)
+
+
+def _rate(name: str, title: str) -> Field:
+    rate = _COUNTS[name]
+    return Field(name, "number", lambda row: rate(row.score) if row.score else None, title, "rate")
 
 
 # Not dataclasses.asdict, which copies every value deeply.
 _SEGMENT: Final = tuple(field.name for field in dataclasses.fields(Segment))
 
+
+def _segments(row: FileResult) -> list[dict[str, Any]]:
+    return [{name: getattr(segment, name) for name in _SEGMENT} for segment in row.segments]
+
+
 FIELDS: Final = (
-    Field(name="audio", kind="text", value=lambda row: row.audio, title="запись"),
-    Field(
-        name="channel",
-        kind="count",
-        value=lambda row: row.channel,
-        may_be_null=True,
-        title="канал",
-    ),
-    Field(
-        name="reference", kind="text", value=lambda row: row.reference, title="эталон", look="text"
-    ),
-    Field(
-        name="chosen",
-        kind="text",
-        value=lambda row: row.chosen,
-        only_with_value=True,
-        title="сравнено с",
-        look="text",
-    ),
-    Field(
-        name="hypothesis",
-        kind="text",
-        value=lambda row: row.hypothesis,
-        may_be_null=True,
-        title="текст модели",
-        look="text",
-    ),
-    Field(
-        name="duration",
-        kind="number",
-        value=lambda row: row.duration,
-        may_be_null=True,
-        title="длительность, с",
-    ),
-    Field(
-        name="seconds",
-        kind="number",
-        value=lambda row: row.seconds,
-        may_be_null=True,
-        title="распознавание, с",
-    ),
-    _counted("words", "слов"),
-    _counted("substitutions", "замен"),
-    _counted("deletions", "пропусков"),
-    _counted("insertions", "вставок"),
-    _counted("chars", "символов"),
-    _counted("char_errors", "ошибок в символах"),
-    _counted("wer", "WER", is_rate=True),
-    _counted("cer", "CER", is_rate=True),
-    Field(
-        name="error",
-        kind="text",
-        value=lambda row: row.error,
-        may_be_null=True,
-        title="почему нет",
-        look="text",
-    ),
-    Field(name="from_cache", kind="flag", value=lambda row: row.from_cache, title="из кэша"),
-    Field(
-        name="segments",
-        kind="segments",
-        value=lambda row: [
-            {name: getattr(segment, name) for name in _SEGMENT} for segment in row.segments
-        ],
-    ),
-    Field(name="extra", kind="columns", value=lambda row: dict(row.extra)),
+    Field("audio", "text", lambda row: row.audio, "запись", null="never"),
+    Field("channel", "count", lambda row: row.channel, "канал"),
+    Field("reference", "text", lambda row: row.reference, "эталон", "text", null="never"),
+    Field("chosen", "text", lambda row: row.chosen, "сравнено с", "text", null="left out"),
+    Field("hypothesis", "text", lambda row: row.hypothesis, "текст модели", "text"),
+    Field("duration", "number", lambda row: row.duration, "длительность, с"),
+    Field("seconds", "number", lambda row: row.seconds, "распознавание, с"),
+    _count("words", "слов"),
+    _count("substitutions", "замен"),
+    _count("deletions", "пропусков"),
+    _count("insertions", "вставок"),
+    _count("chars", "символов"),
+    _count("char_errors", "ошибок в символах"),
+    _rate("wer", "WER"),
+    _rate("cer", "CER"),
+    Field("error", "text", lambda row: row.error, "почему нет", "text"),
+    Field("from_cache", "flag", lambda row: row.from_cache, "из кэша", null="never"),
+    Field("segments", "segments", _segments, null="never"),
+    Field("extra", "columns", lambda row: dict(row.extra), null="never"),
 )
 """Every field in the order of JSON."""
 
@@ -155,7 +111,7 @@ TABLE_COLUMNS: Final = (
 """What every table of recordings has, in the order it is read."""
 
 
-_ALWAYS: Final = tuple((field.name, field.value) for field in FIELDS if not field.only_with_value)
+_ALWAYS: Final = tuple((field.name, field.value) for field in FIELDS if field.null != "left out")
 
 
 def json_row(row: FileResult) -> dict[str, Any]:
@@ -185,7 +141,7 @@ def json_schema(field: Field) -> dict[str, Any]:
     )
     if name is None:
         return {"type": "array" if field.kind == "segments" else "object"}
-    schema: dict[str, Any] = {"type": [name, "null"] if field.may_be_null else name}
+    schema: dict[str, Any] = {"type": [name, "null"] if field.null == "written" else name}
     if field.kind in ("count", "number"):
         schema["minimum"] = 0
     return schema

@@ -204,9 +204,8 @@ def _value(fields: _Fields, field: Field) -> Any:
             return _segments(fields)
         case "columns":
             return fields.take(field.name, dict, {})
-    may_be_missing = field.may_be_null or field.only_with_value
     least = 0 if field.kind in ("count", "number") else None
-    default = (None,) if may_be_missing else ()
+    default = () if field.null == "never" else (None,)
     return fields.take(field.name, _TYPES[field.kind], *default, least=least)
 
 

@@ -332,7 +332,7 @@ def _marks(findings: Findings) -> Iterator[Sequence[object]]:
 
 def _row_column(name: str) -> Column:
     field = BY_NAME[name]
-    return Column(field.title or name, field.look)
+    return Column(field.title, field.look)
 
 
 def _row_columns(reports: Iterable[ModelReport]) -> list[str]:

@@ -10,7 +10,7 @@ from stt_ru.analysis.aligned_rows import AlignedReport
 from stt_ru.analysis.significance import compare
 from stt_ru.audio import SAMPLE_RATE, load_audio
 from stt_ru.audio.tracks import mixed_down
-from stt_ru.evaluation import evaluate_loaded
+from stt_ru.evaluation import evaluate
 from stt_ru.provenance import join
 from stt_ru.recognition.recognizer import LoadedRecognizer, RecognizerInfo
 from stt_ru.recognition.waveforms import hearing
@@ -52,9 +52,7 @@ def recognize_offline(
     for model, rows in parts:
         if not rows:
             continue
-        report = evaluate_loaded(
-            model, [samples[row] for row in rows], label=label, progress=progress
-        )
+        report = evaluate(model, [samples[row] for row in rows], label=label, progress=progress)
         results.update(zip(rows, report.results, strict=True))
         reports.append(report)
     if len(reports) == 1:
