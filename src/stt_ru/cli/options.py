@@ -322,7 +322,8 @@ def quality_option(also: str = "") -> Any:
         "--quality-metrics",
         metavar="ИМЯ...",
         panel=METRICS,
-        help=f"{' '.join(defaults.QUALITY_METRICS)} (по умолчанию), {names} или свои; можно несколько.",
+        help=f"{' '.join(defaults.QUALITY_METRICS)} (по умолчанию), {names} или свои; можно "
+        "несколько.",
     )
 
 
@@ -332,8 +333,8 @@ def latency_option(more: str) -> Any:
         "--latency-metrics",
         metavar="ИМЯ...",
         panel=METRICS,
-        help=f"{' '.join(defaults.LATENCY_METRICS)} (по умолчанию), LAAL, AP_HYP, ATD, StartOffset, "
-        f"EndOffset, NumChunks, RTF{more}",
+        help=f"{' '.join(defaults.LATENCY_METRICS)} (по умолчанию), LAAL, AP_HYP, ATD, "
+        f"StartOffset, EndOffset, NumChunks, RTF{more}",
     )
 
 

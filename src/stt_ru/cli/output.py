@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from stt_ru.cli.stdio import print_answer, print_message
 from stt_ru.defaults import REPORT_SUFFIXES
@@ -125,6 +125,7 @@ def print_and_save(
     *,
     manifest: str,
     output: Path | None,
+    kind: Literal["evaluate", "score"] = "evaluate",
     group_by: str | None = None,
     rules: AskedRules = AskedRules(),
     folder: Path | None = None,
@@ -137,6 +138,7 @@ def print_and_save(
         notices: Warnings met before; the report has them too.
         manifest: For the report.
         output: The report's file.
+        kind: The command that asks, for the report.
         group_by: The column whose values are independent of one another; None for recordings.
         rules: Spelling rules to show WER under.
         folder: The folder that recordings are named from; None when there are none.
@@ -154,6 +156,7 @@ def print_and_save(
         manifest=manifest,
         folder=folder,
         created_at=datetime.now().astimezone(),
+        kind=kind,
         rules=rules.rules,
         warnings=notices,
         group_by=group_by,

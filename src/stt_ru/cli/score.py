@@ -104,6 +104,7 @@ def score(
             scored.notices,
             manifest=str(source),
             output=output,
+            kind="score",
             group_by=group_by,
             rules=rules,
             folder=None if manifest is None else recordings_folder(manifest),

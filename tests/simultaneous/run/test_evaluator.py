@@ -10,6 +10,8 @@ import pytest
 import soundfile
 
 from stt_ru.errors import UsageError
+from stt_ru.provenance import Signature
+from stt_ru.report.envelope import SCHEMA_VERSION, envelope
 from stt_ru.simultaneous import (
     Action,
     AgentStates,
@@ -24,6 +26,7 @@ from stt_ru.simultaneous.run.evaluator import EvaluationOptions, SentenceLevelEv
 from stt_ru.simultaneous.run.log import read_log
 from stt_ru.simultaneous.scorers import LAALScorer, WERScorer
 from tests.conftest import tone, write_wav
+from tests.report.test_json_write import NOW
 from tests.simultaneous.fakes import WaitK, WordEvery
 
 DATA = TextDataset(["а б в г д", "е ж"], ["А Б В Г Д", "Е Ж"])
@@ -240,6 +243,18 @@ def test_the_folder_holds_scores_metrics_and_settings(tmp_path: Path) -> None:
         "index\tWER\tLAAL\terror",
         "0\t\t\tRuntimeError: не вышло",
         "1\t0\t2\t",
+    ]
+    report = json.loads((tmp_path / "scores.json").read_text("utf-8"))
+    assert (report["schema_version"], report["kind"]) == (SCHEMA_VERSION, "simul")
+    assert list(report)[:6] == list(envelope("simul", manifest="", created_at=NOW, warnings=()))
+    assert Signature.parse(report["signature"]).fields["source_segment_size"] == "1"
+    assert [(one["metric"], one["value"], one["scored"]) for one in report["scores"]] == [
+        ("WER", 0.0, 1),
+        ("LAAL", 2.0, 1),
+    ]
+    assert report["instances"] == [
+        {"index": 0, "WER": None, "LAAL": None, "error": "RuntimeError: не вышло"},
+        {"index": 1, "WER": 0.0, "LAAL": 2.0, "error": None},
     ]
     assert 'source_type: "text"' in (tmp_path / "config.yaml").read_text("utf-8")
     row = json.loads((tmp_path / "instances.log").read_text("utf-8").splitlines()[1])

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from stt_ru.errors import ReportError, UsageError
 from stt_ru.files.writing import append_whole, make_folder, reason, write_report
+from stt_ru.provenance import Signature
+from stt_ru.report.envelope import dump, envelope
 from stt_ru.simultaneous.run.log import LOG_NAME, drop_torn_line, log_line, read_log
 
 if TYPE_CHECKING:
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 CONFIG_NAME: Final = "config.yaml"
 SCORES_NAME: Final = "scores.tsv"
 METRICS_NAME: Final = "metrics.tsv"
+REPORT_NAME: Final = "scores.json"
 WAVS_NAME: Final = "wavs"
 
 # A run goes on only with the same of these: other values would mix figures that do not compare.
@@ -61,7 +65,7 @@ class RunFolder:
         try:
             if self.log.exists():
                 self.log.replace(self.log.with_name(LOG_NAME + ".bak"))
-            for name in (SCORES_NAME, METRICS_NAME):
+            for name in (SCORES_NAME, METRICS_NAME, REPORT_NAME):
                 (self.path / name).unlink(missing_ok=True)
             self.log.touch()
         except OSError as error:
@@ -122,13 +126,15 @@ class RunFolder:
         return name
 
     def write_scores(self, scores: Scores, instances: Mapping[int, InstanceRecord]) -> None:
-        """Write ``scores.tsv`` and ``metrics.tsv``.
+        """Write ``scores.tsv`` and ``metrics.tsv``, and both as ``scores.json``.
 
         Raises:
             ReportError: If one cannot be written.
         """
         write_report(self.path / SCORES_NAME, _scores_lines(scores))
         write_report(self.path / METRICS_NAME, _metrics_lines(scores, instances))
+        report = _scores_report(scores, instances, self._read_config())
+        write_report(self.path / REPORT_NAME, [f"{dump(report)}\n"])
 
     def _write_config(self, config: Mapping[str, Any]) -> None:
         lines = (
@@ -171,6 +177,50 @@ def _metrics_lines(scores: Scores, instances: Mapping[int, InstanceRecord]) -> I
     for index, instance in instances.items():
         figures = (_figure(score.by_instance.get(index)) for score in columns)
         yield _row(index, *figures, instance.error or "")
+
+
+def _scores_report(
+    scores: Scores, instances: Mapping[int, InstanceRecord], config: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Scores of the run and of each instance, in the envelope that every report has."""
+    by_instance = [score for score in scores.all if score.by_instance]
+    how = {key: config[key] for key in _IDENTITY if key in config}
+    return {
+        **envelope(
+            "simul",
+            manifest=config.get("manifest") or config.get("source") or "",
+            created_at=datetime.now().astimezone(),
+            warnings=(),
+        ),
+        "signature": str(
+            Signature(
+                {
+                    key: value if isinstance(value, str) else dump(value)
+                    for key, value in how.items()
+                }
+            )
+        ),
+        "scores": [
+            {
+                "metric": score.name,
+                "value": score.value,
+                "unit": score.unit,
+                "scored": score.scored,
+                "total": score.total,
+                "signature": score.signature or None,
+                "error": score.error,
+            }
+            for score in scores.all
+        ],
+        "instances": [
+            {
+                "index": index,
+                **{score.name: score.by_instance.get(index) for score in by_instance},
+                "error": record.error,
+            }
+            for index, record in instances.items()
+        ],
+    }
 
 
 def _figure(value: float | None) -> str:
