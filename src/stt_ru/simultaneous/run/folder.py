@@ -184,7 +184,11 @@ def _scores_report(
 ) -> dict[str, Any]:
     """Scores of the run and of each instance, in the envelope that every report has."""
     by_instance = [score for score in scores.all if score.by_instance]
-    how = {key: config[key] for key in _IDENTITY if key in config}
+    how = {
+        key: value if isinstance(value := config[key], str) else dump(value)
+        for key in _IDENTITY
+        if key in config
+    }
     return {
         **envelope(
             "simul",
