@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,12 +36,15 @@ def _open(file: FileIO) -> av.container.InputContainer:
     """
     import av
 
+    opening: Any = av.open  # its signature is not the same in all versions
+    container: av.container.InputContainer
     # No other file or address may be opened through this one (playlists, references).
     options = {"protocol_whitelist": "none"}
     try:
-        return av.open(View(file), "r", options=options)
+        container = opening(View(file), "r", options=options)
     except UnicodeDecodeError:
-        return av.open(View(file), "r", options=options, metadata_errors="replace")
+        container = opening(View(file), "r", options=options, metadata_errors="replace")
+    return container
 
 
 class AvSource:
@@ -93,7 +96,8 @@ class AvSource:
                 return
             self._n_packets += 1
             try:
-                yield from packet.decode()
+                decoded: Any = packet.decode()  # some versions type subtitles in it too
+                yield from decoded
             except self._error:
                 self._n_bad_packets += 1
 
