@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import re
 import sys
 
 import pytest
 
 from stt_ru.errors import MissingExtraError
+from stt_ru.extras import install_command
 from stt_ru.lattice import score_branch
 from stt_ru.results import FileResult, ModelReport
 from stt_ru.scoring import score_texts
@@ -81,5 +83,5 @@ def test_a_pandas_table_has_a_row_a_result() -> None:
 
 def test_without_pandas_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(MissingExtraError, match=r"\.\[pandas\]"):
+    with pytest.raises(MissingExtraError, match=re.escape(install_command("pandas"))):
         REPORT.to_pandas()

@@ -13,6 +13,7 @@ pytest.importorskip("uvicorn")
 
 import stt_ru.cli.serve as command
 from stt_ru.cli import entry
+from stt_ru.extras import install_command
 from stt_ru.simultaneous.client import DEFAULT_PORT
 from stt_ru.simultaneous.scorers import LATENCY_SCORERS, QUALITY_SCORERS
 from stt_ru.simultaneous.server import store
@@ -82,7 +83,7 @@ def test_a_missing_extra_is_named(
     monkeypatch.setattr(sys, "argv", ["stt-ru", "serve", *TEXTS.split()])
 
     assert entry._run_command() == 1
-    assert 'pip install ".[server]"' in capsys.readouterr().err
+    assert install_command("server") in capsys.readouterr().err
 
 
 def test_the_defaults_of_the_command_are_the_librarys() -> None:
