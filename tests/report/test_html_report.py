@@ -314,6 +314,7 @@ def test_charts_without_points_are_nothing() -> None:
     assert interval_chart.__doc__
 
 
+@pytest.mark.slow
 def test_ten_thousand_rows_make_a_page_in_seconds(tmp_path: Path) -> None:
     rows = [row(f"{n}.wav", "раз два три четыре пять", "раз два тру пять") for n in range(10_000)]
     started = time.process_time()
@@ -383,6 +384,7 @@ def logged(page: str, tmp_path: Path, script: str) -> Any:
     return json.loads(unescape(found[1]))
 
 
+@pytest.mark.slow
 @needs_browser
 def test_the_page_is_used_by_the_keyboard(tmp_path: Path) -> None:
     rows = [row("a", "раз два", "раз тва"), row("b", "раз", "раз"), row("c", "три", "тли")]
@@ -412,6 +414,7 @@ def test_the_page_is_used_by_the_keyboard(tmp_path: Path) -> None:
     assert logged(page, tmp_path, script) == ["1 из 3", "3 из 3", [-1, 0, -1], 0]
 
 
+@pytest.mark.slow
 @needs_browser
 def test_a_word_leads_the_player_to_its_time_and_says_how_exactly(tmp_path: Path) -> None:
     write_wav(tmp_path / "a.wav", tone(4.0))
