@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 FOR_DEVELOPMENT := $(VENV)/.installed-dev
 
-.PHONY: demo test lint types check clean
+.PHONY: demo test test-lowest test-newest lint types check clean
 
 demo: $(INSTALLED)
 	$(BIN)/stt-ru evaluate fixtures/demo/eval.csv -m tiny-ru -o build/demo.json --offline
@@ -19,6 +19,9 @@ demo: $(INSTALLED)
 
 test: $(FOR_DEVELOPMENT)
 	$(BIN)/python -m pytest -q
+
+test-lowest test-newest: test-%:
+	PYTHON='$(PYTHON)' bash .ci/test-versions $*
 
 lint: $(FOR_DEVELOPMENT)
 	$(BIN)/ruff check .
@@ -43,4 +46,4 @@ $(FOR_DEVELOPMENT): $(INSTALLED)
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-lowest .venv-newest build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -283,7 +283,12 @@ def rewrite(differences: Sequence[Difference]) -> None:
 
 
 @pytest.mark.parametrize(
-    "page", [pytest.param(ROOT / name, id=name) for name in IDS if name != TRANSLATED]
+    "page",
+    [
+        pytest.param(ROOT / name, id=name, marks=() if name == "README.md" else pytest.mark.slow)
+        for name in IDS
+        if name != TRANSLATED
+    ],
 )
 def test_the_examples_of_a_page_do_what_it_shows(
     page: Path, tmp_path: Path, request: pytest.FixtureRequest

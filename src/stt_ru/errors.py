@@ -8,6 +8,8 @@ from __future__ import annotations
 import errno
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from stt_ru.extras import install_command
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -94,7 +96,7 @@ class MissingExtraError(SttRuError, ImportError):
     def __init__(self, feature: str, extra: str) -> None:
         self.extra = extra
         super().__init__(
-            f'{feature}: нужен необязательный пакет, установите: pip install ".[{extra}]"'
+            f"{feature}: нужен необязательный пакет, установите: {install_command(extra)}"
         )
 
 

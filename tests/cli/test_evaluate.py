@@ -161,6 +161,7 @@ def test_the_report_may_not_replace_the_manifest(place: Place) -> None:
     assert "стёр бы eval.jsonl" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_glossary_that_has_gone_when_the_work_is_done_loses_nothing(place: Place) -> None:
     (place.folder / "names").write_text("раму = рамку\n", encoding="utf-8")
     with (place.folder / "fakes.py").open("a", encoding="utf-8") as fakes:
@@ -178,6 +179,7 @@ def test_relative_paths_are_of_the_folder_the_command_was_started_in(place: Plac
     assert [model["failed"] for model in report_of(place)["models"]] == [0, 0]
 
 
+@pytest.mark.slow
 def test_two_folders_of_one_name_are_told_apart(place: Place) -> None:
     for name in ("один", "два"):
         (place.folder / name).mkdir()
@@ -188,6 +190,7 @@ def test_two_folders_of_one_name_are_told_apart(place: Place) -> None:
     assert "в каталоге один нет" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slow", ["slow", "slow_loading"])
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interruption_keeps_the_models_that_are_complete(
@@ -204,6 +207,7 @@ def test_an_interruption_keeps_the_models_that_are_complete(
     assert len(report_of(place)["models"]) == 1
 
 
+@pytest.mark.slow
 def test_an_interruption_of_the_first_model_leaves_the_old_report(place: Place) -> None:
     place.report.write_text("старый")
     stdout, stderr, returncode = interrupted(
@@ -238,6 +242,7 @@ def interrupted(
     return stdout, said + stderr, process.returncode
 
 
+@pytest.mark.slow
 def test_closed_and_broken_outputs(place: Place) -> None:
     arguments = ("evaluate", "eval.csv", *GOOD, "-q", "-o", "report.json")
     place.run(*arguments, shell="| true", code=0)
@@ -249,6 +254,7 @@ def test_closed_and_broken_outputs(place: Place) -> None:
     place.run("--version", shell=">&-", code=0)
 
 
+@pytest.mark.slow
 def test_lines_of_a_closed_stderr_land_nowhere(place: Place) -> None:
     done = place.run("evaluate", "eval.csv", "-m", "fakes.py:half", shell="2>&-", code=1)
     assert done.stdout.splitlines()[0].startswith("Модель")
@@ -258,6 +264,7 @@ def test_lines_of_a_closed_stderr_land_nowhere(place: Place) -> None:
     assert report_of(place)["models"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "env", [{"LC_ALL": "C"}, {"PYTHONIOENCODING": "ascii"}, {"PYTHONUTF8": "0", "LC_ALL": "POSIX"}]
 )
@@ -267,6 +274,7 @@ def test_any_locale_will_do(place: Place, env: dict[str, str]) -> None:
     assert report_of(place)["models"][0]["results"][1]["hypothesis"] == "да"
 
 
+@pytest.mark.slow
 def test_workers_of_a_recogniser_of_ones_own(place: Place) -> None:
     for workers in ("auto", "2"):
         place.run("evaluate", "eval.csv", *GOOD, "-q", "--workers", workers)

@@ -2,9 +2,12 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.cli.conftest import Place
 
 
+@pytest.mark.slow
 def test_an_evaluation_is_scored_again_with_corrected_references(place: Place) -> None:
     place.run("evaluate", "eval.csv", "-m", "fakes.py:good", "-o", "report.json")
     fixed = "audio;text\na.wav;Мама мыла рамы.\nb.wav;Да\n"
@@ -20,6 +23,7 @@ def test_an_evaluation_is_scored_again_with_corrected_references(place: Place) -
     assert (page.count('"src":"b.wav"'), page.count('"src":null')) == (1, 1)
 
 
+@pytest.mark.slow
 def test_variants_are_read_when_asked_and_again_from_the_report(place: Place) -> None:
     marked = "audio;text\na.wav;{Мама|Папа} мыл{а|} {раму|окно} {ну}\nb.wav;<*>\n"
     (place.folder / "eval.csv").write_text(marked, encoding="utf-8")
@@ -53,6 +57,7 @@ def test_variants_are_read_when_asked_and_again_from_the_report(place: Place) ->
     assert done.stdout == ""
 
 
+@pytest.mark.slow
 def test_a_missing_text_is_exit_1_and_a_wrong_file_exit_2(place: Place) -> None:
     (place.folder / "refs.trn").write_text("да (1)\nнет (2)\n", encoding="utf-8")
     (place.folder / "hyps.trn").write_text("да (1)\n", encoding="utf-8")
@@ -84,6 +89,7 @@ def test_a_report_becomes_a_page(place: Place) -> None:
     assert "data:audio" in (place.folder / "page.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_report_finds_its_recordings_from_another_folder(place: Place) -> None:
     (place.folder / "sub").mkdir()
     (place.folder / "elsewhere").mkdir()
@@ -113,6 +119,7 @@ def test_a_report_finds_its_recordings_from_another_folder(place: Place) -> None
         assert "такого каталога нет" in place.run(*arguments, code=2).stderr
 
 
+@pytest.mark.slow
 def test_warnings_of_the_manifest_go_with_the_report(place: Place) -> None:
     with (place.folder / "eval.csv").open("a", encoding="utf-8") as manifest:
         manifest.write("b.wav;Да\n")
@@ -124,6 +131,7 @@ def test_warnings_of_the_manifest_go_with_the_report(place: Place) -> None:
     assert warning not in place.run("score", "report.json", "--manifest", "fixed.csv").stderr
 
 
+@pytest.mark.slow
 def test_spelling_is_shown_beside_the_table_when_asked(place: Place) -> None:
     (place.folder / "refs.trn").write_text("ну пять рублей (1)\n", encoding="utf-8")
     (place.folder / "hyps.trn").write_text("5 рублей (1)\n", encoding="utf-8")

@@ -12,6 +12,7 @@ pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
 from stt_ru.cli import entry
+from stt_ru.extras import install_command
 from stt_ru.simultaneous.scorers import LATENCY_SCORERS, QUALITY_SCORERS
 from tests.conftest import ROOT, tone, write_wav
 
@@ -81,4 +82,4 @@ def test_a_missing_extra_is_named(
     monkeypatch.setattr(sys, "argv", ["stt-ru", "serve", *TEXTS.split()])
 
     assert entry._run_command() == 1
-    assert 'pip install ".[server]"' in capsys.readouterr().err
+    assert install_command("server") in capsys.readouterr().err

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import re
 import sys
 
 import pytest
 
 from stt_ru.errors import MissingExtraError
+from stt_ru.extras import install_command
 from stt_ru.report.model_report import NotebookReport
 from stt_ru.results import FileResult
 from stt_ru.scoring.counts import score_texts
@@ -82,5 +84,5 @@ def test_a_pandas_table_has_a_row_a_result() -> None:
 
 def test_without_pandas_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(MissingExtraError, match=r"\.\[pandas\]"):
+    with pytest.raises(MissingExtraError, match=re.escape(install_command("pandas"))):
         REPORT.to_pandas()

@@ -33,6 +33,7 @@ def agent() -> GenericAgent:
     return kind.from_args(Namespace(model="tiny-ru", step_ms=1000.0))
 
 
+@pytest.mark.slow
 def test_the_embedded_model_has_the_same_delays_and_scores_in_process_and_over_rest(
     agent: GenericAgent,
 ) -> None:

@@ -11,6 +11,7 @@ from stt_ru.audio.file_bytes import bytes_at, text_start
 from stt_ru.audio.pyav import AvSource
 from stt_ru.audio.sndfile import SndfileSource
 from stt_ru.errors import AudioError, MissingExtraError, system_reason
+from stt_ru.extras import install_command
 
 if TYPE_CHECKING:
     from io import FileIO
@@ -87,6 +88,6 @@ def open_source(file: FileIO, suffix: str) -> Source:
             raise MissingExtraError(f"формат {media}", "media") from error
         raise AudioError(
             "формат не распознан, или файл испорчен; больше форматов "
-            'читает PyAV: pip install ".[media]"'
+            f"читает PyAV: {install_command('media')}"
         ) from error
     return AvSource(file)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +28,25 @@ MAX_BAD_PACKETS = 0.1  # of all; beyond it a recording is not recognised
 _HAS_LENGTH = {"mov", "matroska", "asf", "avi", "flv"}
 
 
+def _open(file: FileIO) -> av.container.InputContainer:
+    """The container; tags in a Russian code page are no reason to refuse a recording.
+
+    PyAV 14 to 18 decode tags strictly unless told otherwise, PyAV 19 never fails on them and has
+    nothing to be told: the argument goes only to a version that has just shown that it needs it.
+    """
+    import av
+
+    opening: Any = av.open  # its signature is not the same in all versions
+    container: av.container.InputContainer
+    # No other file or address may be opened through this one (playlists, references).
+    options = {"protocol_whitelist": "none"}
+    try:
+        container = opening(View(file), "r", options=options)
+    except UnicodeDecodeError:
+        container = opening(View(file), "r", options=options, metadata_errors="replace")
+    return container
+
+
 class AvSource:
     """PyAV: the first audio track of anything FFmpeg reads. It keeps FFmpeg's log silent."""
 
@@ -36,11 +55,7 @@ class AvSource:
 
         self._error: type[Exception] = av.FFmpegError
         try:
-            # No other file or address may be opened through this one (playlists, references).
-            # Tags in a Russian code page are no reason to refuse a recording.
-            self._container = av.open(
-                View(file), "r", options={"protocol_whitelist": "none"}, metadata_errors="replace"
-            )
+            self._container = _open(file)
         except av.FFmpegError as error:
             reason = "" if error.strerror == _UNKNOWN else f" (FFmpeg: {error.strerror})"
             raise AudioError(
@@ -81,7 +96,8 @@ class AvSource:
                 return
             self._n_packets += 1
             try:
-                yield from packet.decode()
+                decoded: Any = packet.decode()  # some versions type subtitles in it too
+                yield from decoded
             except self._error:
                 self._n_bad_packets += 1
 

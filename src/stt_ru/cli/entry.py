@@ -49,17 +49,17 @@ def _run_command() -> int:
     import typer
 
     from stt_ru.cli.app import app
-    from stt_ru.cli.russian import completion_in_russian, in_russian
+    from stt_ru.cli.russian import ParserError, completion_in_russian, in_russian
 
     command = typer.main.get_command(_with_one_command(app, sys.argv[1:2]))
     try:
         with completion_in_russian(sys.argv):
             return command.main(prog_name="stt-ru", standalone_mode=False) or 0
-    except typer.TyperException as error:
+    except ParserError as error:
         text = in_russian(error)
         if text:
             print_message(text)
-        return error.exit_code
+        return int(error.exit_code)
     except SttRuError as error:  # a manifest's faults stand on a line each
         for sentence in str(error).split("\n"):
             print_message(f"Ошибка: {sentence}")

@@ -15,6 +15,13 @@ from typer.core import TyperCommand, TyperGroup
 
 from stt_ru.cli.stdio import print_answer, print_message
 
+ParserError: Final[type[Any]] = next(
+    kind for kind in reversed(typer.BadParameter.__mro__) if hasattr(kind, "format_message")
+)
+"""What the errors of the parser have in common. typer exports it, as ``TyperException``, only from
+0.28 on, so it is taken from an error that all versions export.
+"""
+
 _HELP_OF_ITS_OWN: Final = {  # options that typer adds itself
     "--help": "Показать эту справку и выйти.",
     "--install-completion": "Включить дополнение команд по Tab в текущей оболочке.",
@@ -31,6 +38,15 @@ class RussianCommand(TyperCommand):
             _refuse_repeats(ctx, self.make_parser(ctx).parse_args(args=list(args))[2])
         parsed: list[str] = super().parse_args(ctx, args)
         return parsed
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Name options and arguments; versions of typer differ in how they dress a metavar."""
+        arguments = [
+            parameter
+            for parameter in self.get_params(ctx)
+            if parameter.param_type_name == "argument"
+        ]
+        return [self.options_metavar or "", *map(_usage_piece, arguments)]
 
     def format_usage(self, ctx: Any, formatter: Any) -> None:
         """Write the usage line."""
@@ -79,8 +95,13 @@ def _refuse_repeats(ctx: Any, given: Sequence[Any]) -> None:
             )
 
 
+def _usage_piece(argument: Any) -> str:
+    name = f"{argument.metavar}..." if argument.nargs == -1 else str(argument.metavar)
+    return name if argument.required else f"[{name}]"
+
+
 def _write_usage(command: Any, ctx: Any, formatter: Any) -> None:
-    pieces = re.sub(r"[{}]", "", " ".join(command.collect_usage_pieces(ctx)))
+    pieces = " ".join(command.collect_usage_pieces(ctx))
     formatter.write_usage(ctx.command_path, pieces, prefix="Использование: ")
 
 
@@ -127,10 +148,10 @@ def completion_in_russian(arguments: Sequence[str]) -> Iterator[None]:
             )
 
 
-def in_russian(error: typer.TyperException) -> str:
+def in_russian(error: Any) -> str:
     """What the parser found wrong, as one sentence, or the whole help where that was asked for."""
     kind = type(error).__name__  # the parser's own classes are typer's private matter
-    message = error.format_message()
+    message: str = error.format_message()
     if kind == "NoArgsIsHelpError":
         return message
     parameter = getattr(error, "param", None)
@@ -167,7 +188,7 @@ def _name(parameter: Any) -> str:
     return str(max(parameter.opts, key=len))
 
 
-def _near_commands(error: typer.TyperException, wrong: str) -> str:
+def _near_commands(error: Any, wrong: str) -> str:
     context = getattr(error, "ctx", None)
     commands = list(getattr(getattr(context, "command", None), "commands", {}))
     if near := difflib.get_close_matches(wrong, commands):

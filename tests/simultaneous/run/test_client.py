@@ -75,6 +75,7 @@ def test_a_text_agent_has_the_same_delays_and_scores_in_process_and_over_rest() 
     assert remote == scores
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [None, 50, 320])
 def test_a_speech_agent_has_the_same_delays_and_scores_in_process_and_over_rest(
     tmp_path: Path, size: float | None
@@ -169,6 +170,7 @@ def served(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str
         process.stderr.close()
 
 
+@pytest.mark.slow
 def test_results_survive_kill_9_and_a_restart(tmp_path: Path) -> None:
     data = ("--source", str(FIXTURES / "source.txt"), "--target", str(FIXTURES / "target.txt"))
     arguments = (*data, "--output", "sessions", "--quality-metrics", "WER")
@@ -193,6 +195,7 @@ def test_results_survive_kill_9_and_a_restart(tmp_path: Path) -> None:
     assert row["delays"] == [1, 1, 1, 1]
 
 
+@pytest.mark.slow
 def test_a_server_that_dies_in_the_middle_is_said_with_the_session(tmp_path: Path) -> None:
     data = ("--source", str(FIXTURES / "source.txt"), "--target", str(FIXTURES / "target.txt"))
     with served(tmp_path, *data) as (process, port), RemoteSession("127.0.0.1", port) as session:
@@ -237,6 +240,7 @@ def test_the_command_runs_an_agent_against_a_server(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_many_clients_at_once_see_nothing_of_one_another() -> None:
     data = TextDataset(["а б в г д е ж з"] * 2, ["раз"] * 2)
     store = SessionStore(Corpus(data), SETTINGS)

@@ -196,14 +196,7 @@ def _scores_report(
             created_at=datetime.now().astimezone(),
             warnings=(),
         ),
-        "signature": str(
-            Signature(
-                {
-                    key: value if isinstance(value, str) else dump(value)
-                    for key, value in how.items()
-                }
-            )
-        ),
+        "signature": str(Signature(how)),
         "scores": [
             {
                 "metric": score.name,
