@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from bench_scoring import texts
 from measuring import emit, parser, run_child, summary
 
-from stt_ru.cli.output import print_and_save
+from stt_ru.cli.output import Reporting, print_and_save
 from stt_ru.evaluation import evaluate, load_manifest
 from stt_ru.recognition.recognizer import Transcript
 
@@ -82,7 +82,8 @@ def steps(rows: int, folder: Path) -> dict[str, Any]:
     target = folder / "report.json"
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         taken.take(
-            "report", lambda: print_and_save([report], [], manifest=str(manifest), output=target)
+            "report",
+            lambda: print_and_save([report], [], Reporting(manifest=str(manifest), output=target)),
         )
     return {
         **taken.figures,

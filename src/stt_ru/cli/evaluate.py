@@ -13,7 +13,9 @@ from stt_ru import defaults
 from stt_ru.cli import options
 from stt_ru.cli.output import (
     AskedRules,
+    Reporting,
     check_output,
+    keep,
     print_and_save,
     recordings_folder,
 )
@@ -37,7 +39,6 @@ if TYPE_CHECKING:
     from stt_ru.manifest import Sample
     from stt_ru.recognition.model_request import ModelRequest
     from stt_ru.recognition.recognizer import Recognizer
-    from stt_ru.results import ModelReport
 
 _NOT_FOR_STREAMING: Final = (  # parameters that streaming models do not heed
     "quantization",
@@ -238,13 +239,16 @@ def _evaluate(request: EvaluateRequest) -> int:
     check_models(models, STREAMING_ENGINES, request.recognition)
     notices += without_effect(models, STREAMING_ENGINES, request.given, _NOT_FOR_STREAMING)
     sources = _sources(request, models, settings)
+    reporting = _reporting(request)
     reports, interrupted = run_models(
         lambda progress: evaluate_models(
             sources, samples, variants=request.variants, progress=progress
         ),
+        expected=len(sources),
+        keep=lambda reports: keep(reports, notices, reporting),
         quiet=request.quiet,
     )
-    return finish(lambda: _print_and_save(request, reports, notices), interrupted)
+    return finish(lambda: print_and_save(reports, notices, reporting), interrupted)
 
 
 def _check(request: EvaluateRequest, samples: Sequence[Sample]) -> None:
@@ -261,12 +265,8 @@ def _check(request: EvaluateRequest, samples: Sequence[Sample]) -> None:
     request.recognition.check()
 
 
-def _print_and_save(
-    request: EvaluateRequest, reports: Sequence[ModelReport], notices: Sequence[str]
-) -> int:
-    return print_and_save(
-        reports,
-        notices,
+def _reporting(request: EvaluateRequest) -> Reporting:
+    return Reporting(
         manifest=str(request.manifest),
         output=request.output,
         group_by=request.group_by,

@@ -14,6 +14,7 @@ from stt_ru.defaults import REPORT_SUFFIXES
 from stt_ru.errors import MissingExtraError, ReportError, UsageError
 
 if TYPE_CHECKING:
+    from stt_ru.report.findings import Findings
     from stt_ru.report.sentences import Note
     from stt_ru.results import ModelReport
     from stt_ru.scoring.relaxed import Rules
@@ -119,53 +120,67 @@ def check_installed(package: str, feature: str, extra: str) -> None:
         raise MissingExtraError(feature, extra)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reporting:
+    """How the results of ``evaluate`` and ``score`` are shown and saved.
+
+    Attributes:
+        manifest: For the report.
+        output: The report's file; None for none.
+        kind: The command that asks, for the report.
+        group_by: The column whose values are independent of one another; None for recordings.
+        rules: Spelling rules to show WER under.
+        folder: The folder that recordings are named from; None when there are none.
+        embed_audio: Whether an HTML page holds the recordings.
+    """
+
+    manifest: str
+    output: Path | None
+    kind: Literal["evaluate", "score"] = "evaluate"
+    group_by: str | None = None
+    rules: AskedRules = AskedRules()
+    folder: Path | None = None
+    embed_audio: bool = False
+
+    def find(self, reports: Sequence[ModelReport], notices: Sequence[str]) -> Findings:
+        """What is found in the reports."""
+        from stt_ru.report.findings import make_findings
+
+        return make_findings(
+            reports,
+            manifest=self.manifest,
+            folder=self.folder,
+            created_at=datetime.now().astimezone(),
+            kind=self.kind,
+            rules=self.rules.rules,
+            warnings=notices,
+            group_by=self.group_by,
+        )
+
+
 def print_and_save(
-    reports: Sequence[ModelReport],
-    notices: Sequence[str],
-    *,
-    manifest: str,
-    output: Path | None,
-    kind: Literal["evaluate", "score"] = "evaluate",
-    group_by: str | None = None,
-    rules: AskedRules = AskedRules(),
-    folder: Path | None = None,
-    embed_audio: bool = False,
+    reports: Sequence[ModelReport], notices: Sequence[str], reporting: Reporting
 ) -> int:
     """Print the table to stdout, notices and notes to stderr, and write the report.
 
     Args:
         reports: The models.
         notices: Warnings met before; the report has them too.
-        manifest: For the report.
-        output: The report's file.
-        kind: The command that asks, for the report.
-        group_by: The column whose values are independent of one another; None for recordings.
-        rules: Spelling rules to show WER under.
-        folder: The folder that recordings are named from; None when there are none.
-        embed_audio: Put the recordings into an HTML page.
+        reporting: How they are shown and saved.
 
     Returns:
         The exit code: 1 when a row or a model failed or something could not be written.
     """
-    from stt_ru.report.findings import make_findings
     from stt_ru.report.render import render
     from stt_ru.report.table import format_table, spelling_table
 
-    findings = make_findings(
-        reports,
-        manifest=manifest,
-        folder=folder,
-        created_at=datetime.now().astimezone(),
-        kind=kind,
-        rules=rules.rules,
-        warnings=notices,
-        group_by=group_by,
-    )
+    findings = reporting.find(reports, notices)
+    output = reporting.output
     code = 1 if any(report.failed for report in reports) else 0
     if reports:
         try:
             print_answer(format_table(reports, uncertainties=findings.statistics.uncertainties))
-            if rules.are_asked and any(findings.spellings):
+            if reporting.rules.are_asked and any(findings.spellings):
                 print_answer("\n" + spelling_table(reports, findings.spellings))
             if findings.conclusions:
                 print_answer("\n" + "\n".join(findings.conclusions))
@@ -176,9 +191,35 @@ def print_and_save(
     if output is None or not reports:
         return code
     is_saved = save_report(
-        output, lambda: render(findings, output, embed_audio=embed_audio, warn=print_warning)
+        output,
+        lambda: render(findings, output, embed_audio=reporting.embed_audio, warn=print_warning),
     )
     return code if is_saved else 1
+
+
+def keep(reports: Sequence[ModelReport], notices: Sequence[str], reporting: Reporting) -> None:
+    """Save the models that are complete while others are still to come."""
+    from stt_ru.report.render import render
+
+    output = reporting.output
+    if output is not None:
+        findings = reporting.find(reports, notices)
+        keep_report(output, lambda: render(findings, output, embed_audio=reporting.embed_audio))
+
+
+def keep_report(output: Path, render: Callable[[], Iterable[str] | Iterable[bytes]]) -> None:
+    """Write a report that will be written again; a failure is reported and does not stop the run.
+
+    Args:
+        output: The file.
+        render: Makes its pieces.
+    """
+    from stt_ru.files.writing import write_report
+
+    try:
+        write_report(output, render())
+    except ReportError as error:
+        print_warning(f"готовые модели пока не сохранены: {error}")
 
 
 def print_notes(notices: Iterable[str], notes: Iterable[Note]) -> None:

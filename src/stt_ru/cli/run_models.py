@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import chdir, redirect_stdout
+from contextlib import chdir, contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from stt_ru.cli.interrupts import Interrupted, finishing
 from stt_ru.cli.stdio import print_message
@@ -18,7 +18,7 @@ from stt_ru.defaults import MAX_SPEECH_S
 from stt_ru.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from stt_ru.evaluation import ProgressListener
     from stt_ru.recognition.model_request import ModelRequest
@@ -137,7 +137,11 @@ def forbid_network() -> None:
 
 
 def run_models(
-    evaluate: Callable[[ProgressListener], Iterable[Report]], *, quiet: bool
+    evaluate: Callable[[ProgressListener], Iterable[Report]],
+    *,
+    expected: int,
+    keep: Callable[[Sequence[Report]], None],
+    quiet: bool,
 ) -> tuple[list[Report], Interrupted | None]:
     """Take the reports one after another, as far as the user lets it; where it ends is said.
 
@@ -146,6 +150,9 @@ def run_models(
 
     Args:
         evaluate: Makes the reports, and is told whom to show the progress.
+        expected: How many reports there will be.
+        keep: Saves those that are complete before the next model loads, whose code may end the
+            process.
         quiet: Show none.
 
     Returns:
@@ -156,15 +163,41 @@ def run_models(
     reports: list[Report] = []
     here = Path.cwd()
     try:
-        with chdir(here), progress_view(quiet=quiet) as progress, redirect_stdout(sys.stderr):
+        with (
+            chdir(here),
+            progress_view(quiet=quiet) as progress,
+            redirect_stdout(sys.stderr),
+            no_quiet_exit(),
+        ):
             for report in evaluate(progress):
                 reports.append(report)
                 os.chdir(here)
+                if len(reports) < expected:
+                    keep(reports)
     except Interrupted as interruption:
         left = f"в таблице то, что оценено целиком, строк: {len(reports)}"
         print_message(f"Прервано: {left if reports else 'целиком не оценена ни одна модель'}")
         return reports, interruption
     return reports, None
+
+
+@contextmanager
+def no_quiet_exit() -> Iterator[None]:
+    """User-supplied code that ends the process by ``os._exit`` does not end it with success."""
+    leave = os._exit
+
+    def refuse(status: int) -> NoReturn:
+        print_message(
+            f"Ошибка: код распознавателя завершил программу (os._exit({status})); сохранены "
+            "модели, оценённые до этого"
+        )
+        leave(status or 1)
+
+    os._exit = refuse
+    try:
+        yield
+    finally:
+        os._exit = leave
 
 
 def finish(save: Callable[[], int], interrupted: Interrupted | None) -> int:

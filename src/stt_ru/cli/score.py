@@ -11,6 +11,7 @@ from stt_ru.cli import options
 from stt_ru.cli.options import allow_empty_option, argument, option
 from stt_ru.cli.output import (
     AskedRules,
+    Reporting,
     check_output,
     print_and_save,
     recordings_folder,
@@ -102,11 +103,13 @@ def score(
         print_and_save(
             scored.reports,
             scored.notices,
-            manifest=str(source),
-            output=output,
-            kind="score",
-            group_by=group_by,
-            rules=rules,
-            folder=None if manifest is None else recordings_folder(manifest),
+            Reporting(
+                manifest=str(source),
+                output=output,
+                kind="score",
+                group_by=group_by,
+                rules=rules,
+                folder=None if manifest is None else recordings_folder(manifest),
+            ),
         )
     )

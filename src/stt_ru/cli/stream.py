@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -16,6 +16,7 @@ from stt_ru.cli import options
 from stt_ru.cli.output import (
     check_installed,
     check_output,
+    keep_report,
     print_notes,
     save_report,
     succeeds,
@@ -311,6 +312,8 @@ def _stream(request: StreamRequest) -> int:
             progress=progress,
             on_result=keeper if keeper.is_needed else None,
         ),
+        expected=len(sources) * len(_levels(request)),
+        keep=lambda reports: _keep(request, reports, notices),
         quiet=request.quiet,
     )
 
@@ -392,7 +395,6 @@ def _print_and_save(
 ) -> int:
     from stt_ru.streaming.run.report import (
         format_stream_table,
-        stream_json,
         stream_notes,
         stream_remarks,
     )
@@ -405,13 +407,26 @@ def _print_and_save(
     print_notes(notices, stream_notes(reports))
     if request.output is None or not reports:
         return code
-    pieces = stream_json(
+    return code if save_report(request.output, lambda: _json(request, reports, notices)) else 1
+
+
+def _keep(request: StreamRequest, reports: Sequence[StreamReport], notices: Sequence[str]) -> None:
+    """Save the models that are complete while others are still to come."""
+    if request.output is not None:
+        keep_report(request.output, lambda: _json(request, reports, notices))
+
+
+def _json(
+    request: StreamRequest, reports: Sequence[StreamReport], notices: Sequence[str]
+) -> Iterator[str]:
+    from stt_ru.streaming.run.report import stream_json
+
+    return stream_json(
         reports,
         manifest=str(request.manifest),
         created_at=datetime.now().astimezone(),
         warnings=notices,
     )
-    return code if save_report(request.output, lambda: pieces) else 1
 
 
 def _save_timings(target: Path | None, samples: Sequence[Sample], truth: TrueWords) -> None:
