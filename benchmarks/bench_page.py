@@ -105,7 +105,7 @@ def main() -> None:
             models, manifest="m", folder=None, created_at=datetime.now(UTC), rules=Rules()
         )
         found_s = time.process_time() - processor
-        page = html_report(content, target=target)
+        page = "".join(html_report(content, target=target))
         figures: dict[str, Any] = {
             "rows": arguments.rows,
             "found_processor_s": round(found_s, 2),

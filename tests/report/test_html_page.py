@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 import errno
 import json
 import os
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import time
 import unicodedata
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 from typing import Any, Literal
@@ -17,12 +19,13 @@ from urllib.parse import unquote
 import openpyxl
 import pytest
 
+from stt_ru.audio import AudioReader, open_audio
 from stt_ru.errors import MissingExtraError
 from stt_ru.extras import install_command
 from stt_ru.files.writing import write_report
 from stt_ru.report.findings import Findings, make_findings
 from stt_ru.report.html.charts import _nice, interval_chart, scatter_chart
-from stt_ru.report.html.page import html_report
+from stt_ru.report.html.page import html_report as html_pieces
 from stt_ru.report.render import render
 from stt_ru.results import FileResult, ModelReport, Segment
 from stt_ru.scoring.counts import score_texts
@@ -44,6 +47,10 @@ def model(*rows: FileResult, label: str = "m") -> ModelReport:
     return ModelReport(
         model=label, label=label, rows=len(rows), results=rows, audio_s=9.0, wall_s=3.0
     )
+
+
+def html_report(*arguments: Any, **more: Any) -> str:
+    return "".join(html_pieces(*arguments, **more))
 
 
 def content(*reports: ModelReport, folder: Path | None = None) -> Findings:
@@ -189,7 +196,7 @@ def test_no_text_can_become_markup_and_nothing_is_loaded(tmp_path: Path) -> None
 def test_recordings_are_linked_from_where_the_page_is(tmp_path: Path) -> None:
     (tmp_path / "audio").mkdir()
     (tmp_path / "out").mkdir()
-    (tmp_path / "audio" / "за пись#1.wav").write_bytes(b"RIFF")
+    write_wav(tmp_path / "audio" / "за пись#1.wav", tone(0.1))
     report = model(row("за пись#1.wav", "да", "да"), row("нет.wav", "да", "да"))
     shown = content(report, folder=tmp_path / "audio")
     said: list[str] = []
@@ -204,7 +211,10 @@ def test_recordings_are_linked_from_where_the_page_is(tmp_path: Path) -> None:
     assert said[0] in page
     page = html_report(shown, target=tmp_path / "p.html", embed_audio=True)
     rows = data(page)["rows"]
-    assert re.fullmatch(r"data:audio/[\w-]+;base64,UklGRg==", rows[0]["src"])
+    kind, _, written = rows[0]["src"].partition(";base64,")
+    assert re.fullmatch(r"data:audio/[\w-]+", kind)
+    content_of_file = (tmp_path / "audio" / "за пись#1.wav").read_bytes()
+    assert base64.b64decode(written, validate=True) == content_of_file
     assert rows[1]["src"] is None
     assert said[0] in page
 
@@ -217,7 +227,7 @@ def test_recordings_are_found_as_the_manifest_finds_them(
 ) -> None:
     folder = tmp_path / unicodedata.normalize(form, "звонки")
     folder.mkdir()
-    (folder / unicodedata.normalize(form, "йод.wav")).write_bytes(b"RIFF")
+    write_wav(folder / unicodedata.normalize(form, "йод.wav"), tone(0.1))
     said: list[str] = []
     page = html_report(
         content(model(row(name, "да", "да")), folder=tmp_path),
@@ -232,25 +242,54 @@ def test_recordings_are_found_as_the_manifest_finds_them(
     )
 
 
+def embedded(findings: Findings, tmp_path: Path) -> tuple[list[bool], list[str]]:
+    """Which rows have their recording in the page, and what is said of the others."""
+    said: list[str] = []
+    page = html_report(findings, target=tmp_path / "p.html", embed_audio=True, warn=said.append)
+    assert all(sentence in page for sentence in said)
+    return [bool(one["src"]) for one in data(page)["rows"]], said
+
+
 def test_a_recording_that_cannot_be_read_loses_only_its_own_player(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def read(path: Path) -> bytes:
+    for name in ("a.wav", "b.wav"):
+        write_wav(tmp_path / name, tone(0.1))
+
+    def opening(path: Path) -> AudioReader:
         if path.name == "b.wav":
             raise OSError(errno.EIO, os.strerror(errno.EIO))
-        return b"RIFF"
+        return open_audio(path)
 
-    for name in ("a.wav", "b.wav"):
-        (tmp_path / name).touch()
-    monkeypatch.setattr(Path, "read_bytes", read)
-    shown = content(model(row("a.wav", "да", "да"), row("b.wav", "да", "да")), folder=tmp_path)
-    said: list[str] = []
-    page = html_report(shown, target=tmp_path / "p.html", embed_audio=True, warn=said.append)
-    first, second = (one["src"] for one in data(page)["rows"])
-    assert (first.startswith("data:"), second) == (True, None)
+    monkeypatch.setattr("stt_ru.report.html.audio_links.open_audio", opening)
+    rows = row("a.wav", "да", "да"), row("b.wav", "да", "да")
+    found, said = embedded(content(model(*rows), folder=tmp_path), tmp_path)
+    assert found == [True, False]
     (sentence,) = said
     assert sentence.startswith("запись «b.wav» не положена в страницу, плеера у неё нет: ")
-    assert sentence in page
+
+
+@pytest.mark.parametrize("is_read_back", [False, True])
+def test_only_what_decodes_as_sound_is_embedded(tmp_path: Path, is_read_back: bool) -> None:
+    (tmp_path / "пароли").write_text("root:x:0:0:root:/root:/bin/bash\n", encoding="utf-8")
+    (tmp_path / "записи").mkdir()
+    for name in ("../пароли", str(tmp_path / "пароли"), "/etc/passwd", "/proc/self/environ"):
+        shown = content(model(row(name, "да", "да")), folder=tmp_path / "записи")
+        found, said = embedded(replace(shown, is_read_back=is_read_back), tmp_path)
+        assert (found, len(said)) == ([False], 1), name
+
+
+def test_a_foreign_report_embeds_nothing_outside_the_folder_of_recordings(tmp_path: Path) -> None:
+    (tmp_path / "записи").mkdir()
+    write_wav(tmp_path / "чужая.wav", tone(0.1))
+    write_wav(tmp_path / "записи" / "своя.wav", tone(0.1))
+    (tmp_path / "записи" / "ссылка.wav").symlink_to(tmp_path / "чужая.wav")
+    names = ["своя.wav", "../чужая.wav", str(tmp_path / "чужая.wav"), "ссылка.wav"]
+    shown = content(model(*(row(name, "да", "да") for name in names)), folder=tmp_path / "записи")
+    found, said = embedded(replace(shown, is_read_back=True), tmp_path)
+    assert found == [True, False, False, False]
+    assert all("вне каталога записей" in sentence for sentence in said)
+    assert embedded(shown, tmp_path) == ([True] * 4, [])  # this run has heard them
 
 
 def test_without_jinja2_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -157,7 +157,8 @@ def test_rows_are_not_held_in_memory(tmp_path: Path) -> None:
         tracemalloc.stop()
         return found
 
-    assert peak(2_000) < peak(200) + 500_000  # a row in memory is some 3 kB
+    peak(200)  # loads the library
+    assert peak(2_000) < peak(200) + 1_000_000  # as cells in memory a row is some 3 kB
 
 
 def test_without_the_library_the_extra_is_named(

@@ -68,6 +68,7 @@ def report(
         rules=AskedRules(glossary=glossary).rules,
         warnings=found.warnings,
         group_by=group_by,
+        is_read_back=True,
     )
     write_report(output, render(findings, output, embed_audio=embed_audio, warn=print_warning))
     print_message(f"Отчёт: {output}")

@@ -36,6 +36,7 @@ class Findings:
         warnings: What the manifest and the request were warned of before the first model, one
             Russian sentence each.
         group_by: The column whose values are independent; None for recordings.
+        is_read_back: Whether the results come from a file, which may be anybody's.
         statistics: Intervals and comparisons.
         spellings: Rates under the spelling rules; None where a model did not load.
         writings: Punctuation and case; None where a model did not load.
@@ -50,6 +51,7 @@ class Findings:
     kind: Literal["evaluate", "score"]
     warnings: Sequence[str]
     group_by: str | None
+    is_read_back: bool
     statistics: Statistics
     spellings: Sequence[Spelling | None]
     writings: Sequence[Writing | None]
@@ -77,6 +79,7 @@ def make_findings(
     rules: Rules = Rules(),  # noqa: B008 - frozen
     warnings: Sequence[str] = (),
     group_by: str | None = None,
+    is_read_back: bool = False,
 ) -> Findings:
     """Find in the results all that is shown of them.
 
@@ -89,6 +92,7 @@ def make_findings(
         rules: Spelling rules asked for; numbers and compounds are always counted.
         warnings: As in `Findings`.
         group_by: As in `Findings`.
+        is_read_back: As in `Findings`.
     """
     aligned = [AlignedReport(report) for report in reports]
     statistics = describe(aligned, group_by=group_by)
@@ -103,6 +107,7 @@ def make_findings(
         kind=kind,
         warnings=tuple(warnings),
         group_by=group_by,
+        is_read_back=is_read_back,
         statistics=statistics,
         spellings=spellings,
         writings=writings,

@@ -35,7 +35,7 @@ def render(
     if suffix == ".html":
         from stt_ru.report.html.page import html_report
 
-        return [html_report(findings, target=target, embed_audio=embed_audio, warn=warn)]
+        return html_report(findings, target=target, embed_audio=embed_audio, warn=warn)
     if suffix == ".md":
         from stt_ru.report.markdown import markdown_report
 

@@ -17,7 +17,7 @@ from stt_ru.text.normalize import normalize
 from stt_ru.text.numbers import split_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from stt_ru.analysis.aligned_rows import AlignedRow
@@ -46,8 +46,8 @@ def html_report(
     target: Path,
     embed_audio: bool = False,
     warn: Callable[[str], None] | None = None,
-) -> str:
-    """The page.
+) -> Iterator[str]:
+    """The page, in pieces.
 
     A recording that is not found or cannot be embedded loses its player, and the page says so.
 
@@ -67,7 +67,9 @@ def html_report(
         raise MissingExtraError("отчёт .html", "report") from error
     environment = Environment(autoescape=True, undefined=StrictUndefined)
     source = files("stt_ru.report.html").joinpath("templates/page.html.j2").read_text("utf-8")
-    players = Players(findings.folder, target, embed_audio=embed_audio)
+    players = Players(
+        findings.folder, target, embed_audio=embed_audio, only_inside=findings.is_read_back
+    )
     rows, positions = _rows(findings, players)
     silent = list(players.warnings())
     if warn is not None:
@@ -85,7 +87,7 @@ def html_report(
         "rows": rows,
         "filters": [numbers for _, _, numbers in filters],
     }
-    return environment.from_string(source).render(
+    page = environment.from_string(source).render(
         manifest=findings.manifest,
         created_at=findings.created_at.strftime("%d.%m.%Y %H:%M"),
         rows_total=max((report.rows for report in findings.reports), default=0),
@@ -101,6 +103,7 @@ def html_report(
         filters=[{"title": title, "value": value} for title, value, _ in filters],
         data=Markup(_script_json(data)),
     )
+    return players.fill(page)
 
 
 def _models(
