@@ -42,6 +42,7 @@ class FakeRecognizer:
         self.name = name
         self.concurrency = concurrency
         self.settings = {"lang": "ru"}
+        self.knows_channels = True
         self.asked: list[str] = []
         self._texts = texts
         self._duration_s = duration_s

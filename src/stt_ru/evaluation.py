@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from stt_ru.errors import ModelLoadError, SttRuError, UsageError, sentence_of
 from stt_ru.manifest import Sample, load_manifest
 from stt_ru.provenance import sign
+from stt_ru.recognition.by_channel import transcribe_by_channel
 from stt_ru.recognition.progress import Progress, ProgressListener, SilentListener, Tally
 from stt_ru.recognition.recognizer import LoadedRecognizer, Recognizer, Transcript, is_count
 from stt_ru.recognition.threads import call_in_background, map_in_background
@@ -248,6 +249,7 @@ class _Recording:
 
     path: Path
     rows: list[int]
+    names_channels: bool
     size: int
 
 
@@ -270,7 +272,12 @@ def _recordings(samples: Sequence[Sample]) -> list[_Recording]:
             file = files[sample.path] = _file(sample.path)
         rows_of.setdefault(file[0], []).append(row)
     return [
-        _Recording(samples[rows[0]].path.absolute(), rows, files[samples[rows[0]].path][1])
+        _Recording(
+            path=samples[rows[0]].path.absolute(),
+            rows=rows,
+            names_channels=any(samples[row].channel is not None for row in rows),
+            size=files[samples[rows[0]].path][1],
+        )
         for rows in rows_of.values()
     ]
 
@@ -302,7 +309,10 @@ def _transcribe(loaded: LoadedRecognizer, recording: _Recording) -> _Outcome:
     started = time.perf_counter()
     transcript = error = None
     try:
-        transcript = loaded.recognizer.transcribe(recording.path)
+        if recording.names_channels and not loaded.info.knows_channels:
+            transcript = transcribe_by_channel(loaded, recording.path)
+        else:
+            transcript = loaded.recognizer.transcribe(recording.path)
         if not isinstance(transcript, Transcript):
             kind = type(transcript).__name__
             transcript = None

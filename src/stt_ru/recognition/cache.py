@@ -56,6 +56,7 @@ class CachedRecognizer:
         self.name = info.name
         self.label = info.label
         self.concurrency = info.concurrency
+        self.knows_channels = info.knows_channels
         if info.settings is not None:
             self.settings = info.settings
         self._lock = threading.Lock()

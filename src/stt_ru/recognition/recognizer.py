@@ -107,7 +107,9 @@ class Recognizer(Protocol):
     """Anything that can be evaluated: a model, a cloud service, a program of one's own.
 
     A recogniser may also have: ``label`` (its name in the table), ``concurrency`` (how many
-    recordings it takes at once, from as many threads; 1 without it), ``settings`` (a mapping of
+    recordings it takes at once, from as many threads; 1 without it), ``knows_channels`` (True when
+    its transcripts tell channels apart; without it, it is given one channel at a time, as a mono
+    WAV file, where the manifest's rows name channels), ``settings`` (a mapping of
     strings for the report's signature: all that can move its text), ``warnings`` (sentences shown
     after the table), and the method of a `WaveformRecognizer`. All are read once, when it is
     loaded, and ``warnings`` once more after the last recording.
@@ -144,6 +146,8 @@ class RecognizerInfo:
         settings: Fields for a report's signature: all that can move its text. None when it does not
             say, and nobody knows what its text depends on.
         concurrency: Recordings that it takes at once, from as many threads.
+        knows_channels: Whether its transcripts tell the channels of a recording apart; otherwise
+            it is given one channel at a time where the manifest's rows name them.
         warnings: Sentences about its loading; later ones are among `LoadedRecognizer.warnings`.
     """
 
@@ -151,6 +155,7 @@ class RecognizerInfo:
     label: str
     settings: Mapping[str, str] | None = None
     concurrency: int = 1
+    knows_channels: bool = False
     warnings: tuple[str, ...] = ()
 
 
@@ -206,11 +211,18 @@ def recognizer_info(recognizer: object) -> RecognizerInfo:
             raise UsageError(
                 f"{kind}.concurrency: нужно целое число не меньше 1, а не {concurrency!r}"
             )
+    with asking(recognizer, "knows_channels"):
+        knows_channels: object = getattr(recognizer, "knows_channels", False)
+        if not isinstance(knows_channels, bool):
+            raise UsageError(
+                f"{kind}.knows_channels: нужно True или False, а не {knows_channels!r}"
+            )
     return RecognizerInfo(
         name=name,
         label=label,
         settings=checked_settings(recognizer),
         concurrency=concurrency,
+        knows_channels=knows_channels,
         warnings=_warnings(recognizer),
     )
 

@@ -82,6 +82,7 @@ class Transcriber:
         name: The model's name.
         label: The name for people, with the folder or «демонстрационная».
         settings: Fields for a report's signature.
+        knows_channels: True: each distinct channel is recognised by itself.
         concurrency: Threads that may call `transcribe` gainfully: one more than ``workers``, so
             that the next recording is read meanwhile.
         warnings: Sentences in Russian about the loading.
@@ -135,6 +136,7 @@ class Transcriber:
         self.name = model
         self.label = _label(model, folder)
         self.workers = workers
+        self.knows_channels = True
         self.concurrency = workers + 1
         self._model = loaded.adapter
         self._language = language

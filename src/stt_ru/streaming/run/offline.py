@@ -84,7 +84,8 @@ def _mixing_down(loaded: LoadedRecognizer) -> LoadedRecognizer:
     info = loaded.info
     settings = {**(info.settings or {}), "channel": "mix"}
     return LoadedRecognizer(
-        _MixedDown(loaded), RecognizerInfo(name=info.name, label=info.label, settings=settings)
+        _MixedDown(loaded),
+        RecognizerInfo(name=info.name, label=info.label, settings=settings, knows_channels=True),
     )
 
 

@@ -51,6 +51,7 @@ class StreamingToOffline:
     ) -> None:
         self.streaming_model = streaming_model
         self.name = streaming_model.name
+        self.knows_channels = True
         self.settings = {
             **streaming_model.settings,
             "channel": "own" if split_channels else "mono",
