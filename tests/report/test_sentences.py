@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from stt_ru.analysis.aligned_rows import AlignedReport
 from stt_ru.analysis.loops import LOOP_TIMES, LOOP_WORDS, has_loop
+from stt_ru.provenance import Signature
 from stt_ru.report.sentences import notes
 from stt_ru.results import FileResult, ModelReport
 from stt_ru.scoring.counts import score_texts
@@ -133,3 +136,92 @@ def test_a_loop_is_found_exactly_when_a_phrase_stands_ten_times(
 @pytest.mark.parametrize("words", [[], ["да"], ["да"] * 9])
 def test_short_texts_have_no_loop(words: list[str]) -> None:
     assert not has_loop(words)
+
+
+@pytest.mark.parametrize(
+    ("reference", "hypothesis"),
+    [("в", "м" * 444), ("хорошо", "хо" + "ро" * 12 + "шо"), ("да", "да" + "а" * 10)],
+)
+def test_a_loop_within_a_word_is_a_loop(reference: str, hypothesis: str) -> None:
+    rows = [row(reference, hypothesis, audio="loop.wav"), row("раз два", "раз тва")]
+    (found,) = texts(report(*rows))
+    assert found.startswith("модель зациклилась или говорит лишнее: loop.wav; на них 50.0 % всех")
+
+
+def test_a_loop_within_a_word_is_measured_in_characters() -> None:
+    rows = [row("в", "м" * 444, audio="loop.wav"), row("раз два", "раз тва")]
+    (found,) = texts(report(*rows))
+    assert found.endswith(
+        "на них 50.0 % всех ошибок в словах, 99.8 % – в символах, без них WER 50.0 %, CER 14.3 %"
+    )
+
+
+@pytest.mark.parametrize(
+    ("reference", "hypothesis"),
+    [("ммм", "мммм"), ("а" * 12, "а" * 11), ("да", "дада"), ("10000000000", "1000000000000000")],
+)
+def test_long_sounds_and_figures_are_no_loops(reference: str, hypothesis: str) -> None:
+    assert texts(report(row(reference, hypothesis))) == []
+
+
+def test_credits_of_videos_are_named_as_invented() -> None:
+    credits = "Редактор субтитров А.Семкин Корректор А.Егорова"
+    found = texts(report(row("фунт", credits, audio="pound.wav"), row("раз два три", "раз два")))
+    assert found == [
+        "похоже на выдуманный текст, его нет ни в одном эталоне: «редактор субтитров» – pound.wav; "
+        "на них 87.5 % всех ошибок в словах, без них WER 33.3 %"
+    ]
+
+
+def test_one_text_for_unrelated_recordings_is_named_as_invented() -> None:
+    others = ["раз", "два", "три"]
+    rows = [row(one, "и так далее", audio=f"{one}.wav") for one in others]
+    (found,) = texts(report(*rows, row("пять шесть", "пять", audio="b.wav")))
+    assert "«и так далее» – раз.wav, два.wav, три.wav; на них 90.0 % всех ошибок" in found
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        pytest.param([("раз", "и так далее"), ("два", "и так далее")], id="two recordings"),
+        pytest.param([("раз", "и так далее")] * 5, id="one reference"),
+        pytest.param([("раз", "да"), ("два", "да"), ("три", "да")], id="one word"),
+        pytest.param(
+            [("раз", "и так далее"), ("два", "и так далее"), ("пять", "и так далее"),
+             ("и так далее да", "и так далее")],
+            id="somebody said it",
+        ),
+        pytest.param(
+            [("раз и", "раз и так"), ("и так", "раз и так"), ("раз", "раз и так")],
+            id="some words are right",
+        ),
+        pytest.param(
+            [("спасибо за просмотр", "спасибо за просмотр"), ("да", "спасибо за просмотр")],
+            id="credits that were said",
+        ),
+    ],
+)  # fmt: skip
+def test_what_may_have_been_said_is_not_invented(rows: list[tuple[str, str]]) -> None:
+    made = [row(one, two, audio=f"{n}.wav") for n, (one, two) in enumerate(rows)]
+    assert all("выдуманный" not in text for text in texts(report(*made)))
+
+
+def test_speech_that_was_not_found_is_named_with_what_to_try() -> None:
+    rows = [row("раз два", "", audio="quiet.wav"), row("три четыре", "три"), row("", "")]
+    (found,) = texts(report(*rows))
+    assert found == (
+        "речь не найдена, хотя в эталоне слова есть: quiet.wav; на них 66.7 % всех ошибок "
+        "в словах, без них WER 50.0 %"
+    )
+    signed = replace(report(*rows), signature=Signature({"vad": "silero(threshold=0.5)"}))
+    (found,) = texts(signed)
+    assert found.endswith(
+        ". Если речь там есть, её не нашёл VAD: попробуйте --vad-threshold поменьше, "
+        "--min-speech-ms поменьше или --no-vad"
+    )
+
+
+def test_rates_that_do_not_exist_are_not_spoken_of() -> None:
+    found = texts(report(row("", "спасибо " * 30), row("", "5")))
+    assert found
+    assert all("WER" not in text and "CER" not in text and "–" not in text for text in found)

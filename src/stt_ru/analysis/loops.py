@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -11,8 +12,11 @@ if TYPE_CHECKING:
 
 LOOP_TIMES: Final = 10  # a phrase said so often in a row is a model's loop, not speech
 LOOP_WORDS: Final = 10  # longest phrase looked for
+LOOP_LETTERS: Final = 5  # longest part of a word looked for
 RUNAWAY_TIMES: Final = 5  # a hypothesis so many times as long as its reference has run away
 RUNAWAY_WORDS: Final = 20  # shorter hypotheses do little harm
+
+_LETTER_LOOP: Final = re.compile(rf"([^\W\d_]{{1,{LOOP_LETTERS}}}?)\1{{{LOOP_TIMES - 1},}}")
 
 
 def has_run_away(row: AlignedRow) -> bool:
@@ -24,9 +28,21 @@ def has_run_away(row: AlignedRow) -> bool:
     length = counts.length - counts.deletions + counts.insertions
     if length >= RUNAWAY_WORDS and length >= RUNAWAY_TIMES * max(counts.length, 1):
         return True
+    if counts.errors and has_letter_loop(row.hypothesis) and not has_letter_loop(row.reference):
+        return True
     if counts.insertions < LOOP_TIMES - 1:  # a loop that the reference has too is speech
         return False
     return has_loop(row.hypothesis.split())
+
+
+def has_letter_loop(text: str) -> bool:
+    """Whether a word of the text repeats up to `LOOP_LETTERS` letters `LOOP_TIMES` times in a row.
+
+    Example:
+        >>> has_letter_loop("м" * 444), has_letter_loop("ха" * 10), has_letter_loop("ммм да")
+        (True, True, False)
+    """
+    return _LETTER_LOOP.search(text) is not None
 
 
 def has_loop(words: Sequence[str]) -> bool:

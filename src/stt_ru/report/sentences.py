@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+from stt_ru.analysis.invented import invented_texts, unheard_rows
 from stt_ru.analysis.loops import has_run_away
 from stt_ru.analysis.punctuation import MARKS
 from stt_ru.analysis.significance import FEW_BLOCKS, LEAST_BLOCKS, RESAMPLES
@@ -15,7 +16,7 @@ from stt_ru.scoring.counts import total_score
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from stt_ru.analysis.aligned_rows import AlignedReport
+    from stt_ru.analysis.aligned_rows import AlignedReport, AlignedRow
     from stt_ru.analysis.punctuation import Writing
     from stt_ru.analysis.significance import Comparison, Statistics
     from stt_ru.analysis.spelling import Spelling
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
 MOST_LINES: Final = 20
 """Recordings named one by one; the rest are counted."""
 
-_MOST_RUNAWAYS: Final = 5
+_MOST_NAMED: Final = 5  # recordings in one sentence
+_MOST_TEXTS: Final = 3
+_LONGEST_TEXT: Final = 40  # characters
+_MUCH_MORE: Final = 1.5  # times the share of word errors
 
 MOST_PAIRS: Final = 6
 """Pairs of four models; of more models only the best one is set against the others."""
@@ -86,7 +90,7 @@ def _model_notes(aligned: AlignedReport, *, name_model: bool) -> Iterator[Note]:
     yield from _failures(report, prefix)
     for text in _limited(Counter(report.warnings)):
         yield Note("warning", prefix + text)
-    if mismatches := report.digits_mismatch:
+    if (mismatches := report.digits_mismatch) and report.wer is not None:
         yield Note(
             "warning",
             f"{prefix}цифры стоят только в эталоне или только в тексте модели, строк: {mismatches} "
@@ -95,6 +99,8 @@ def _model_notes(aligned: AlignedReport, *, name_model: bool) -> Iterator[Note]:
             "или сравнивайте записи без чисел",
         )
     yield from _runaways(aligned, prefix)
+    yield from _invented(aligned, prefix)
+    yield from _unheard(aligned, prefix)
 
 
 def _failures(report: ModelReport, prefix: str) -> Iterator[Note]:
@@ -121,30 +127,94 @@ def _channel(result: FileResult) -> str:
 
 
 def _runaways(report: AlignedReport, prefix: str) -> Iterator[Note]:
-    runaways: list[tuple[FileResult, Score]] = []
-    others: list[Score] = []
-    for row in report.rows:
-        if row.result.score is not None:
-            if has_run_away(row):
-                runaways.append((row.result, row.result.score))
-            else:
-                others.append(row.result.score)
-    errors = report.report.score.words.errors
-    if not runaways or not errors:
+    rows = [row for row in report.scored if has_run_away(row)]
+    if rows:
+        yield _spoilt(
+            report, rows, f"{prefix}модель зациклилась или говорит лишнее: {_named(rows)}"
+        )
+
+
+def _invented(report: AlignedReport, prefix: str) -> Iterator[Note]:
+    found = invented_texts(report)
+    if not found:
         return
-    runaways.sort(key=lambda pair: -pair[1].words.errors)
-    theirs = total_score(score for _, score in runaways).words.errors
-    without = total_score(others)
-    names = ", ".join(
-        f"{result.audio}{_channel(result)}" for result, _ in runaways[:_MOST_RUNAWAYS]
+    texts = "; ".join(
+        f"«{_shortened(one.text)}» – {_named(one.rows)}" for one in found[:_MOST_TEXTS]
     )
-    more = len(runaways) - _MOST_RUNAWAYS
-    yield Note(
-        "warning",
-        f"{prefix}модель зациклилась или говорит лишнее: {names}"
-        f"{f' и ещё {more}' if more > 0 else ''}; на них {percent(theirs / errors)} % всех "
-        f"ошибок в словах, без них WER {percent(without.words.rate)} %",
+    more = f" и ещё текстов: {len(found) - _MOST_TEXTS}" if len(found) > _MOST_TEXTS else ""
+    rows = [row for one in found for row in one.rows]
+    yield _spoilt(
+        report,
+        rows,
+        f"{prefix}похоже на выдуманный текст, его нет ни в одном эталоне: {texts}{more}",
     )
+
+
+def _unheard(report: AlignedReport, prefix: str) -> Iterator[Note]:
+    rows = unheard_rows(report)
+    if not rows:
+        return
+    signature = report.report.signature
+    vad = "none" if signature is None else signature.fields.get("vad", "none")
+    hint = ""
+    if vad.startswith("silero"):
+        hint = (
+            ". Если речь там есть, её не нашёл VAD: попробуйте --vad-threshold поменьше, "
+            "--min-speech-ms поменьше или --no-vad"
+        )
+    yield _spoilt(
+        report, rows, f"{prefix}речь не найдена, хотя в эталоне слова есть: {_named(rows)}", hint
+    )
+
+
+def _spoilt(report: AlignedReport, rows: Sequence[AlignedRow], what: str, hint: str = "") -> Note:
+    """What is wrong with the rows, their share of the errors, and the rates without them."""
+    total = report.report.score
+    theirs = total_score(row.result.score for row in rows if row.result.score is not None)
+    chosen = set(map(id, rows))
+    others = total_score(
+        row.result.score
+        for row in report.scored
+        if id(row) not in chosen and row.result.score is not None
+    )
+    shares = []
+    if total.words.errors and total.words.length:
+        shares.append(f"{percent(theirs.words.errors / total.words.errors)} % всех ошибок в словах")
+    if _is_mostly_letters(theirs, total):
+        shares.append(f"{percent(theirs.chars.errors / total.chars.errors)} % – в символах")
+    without = [f"WER {percent(others.words.rate)} %"] if others.words.length else []
+    if without and _is_mostly_letters(theirs, total):
+        without.append(f"CER {percent(others.chars.rate)} %")
+    text = what
+    if shares:
+        text += f"; на них {', '.join(shares)}"
+    if without:
+        text += f", без них {', '.join(without)}"
+    return Note("warning", text + hint)
+
+
+def _is_mostly_letters(theirs: Score, total: Score) -> bool:
+    """Whether the rows spoil the rate of characters far more than that of words."""
+    if not (total.words.errors and total.chars.errors):
+        return False
+    words = theirs.words.errors / total.words.errors
+    return theirs.chars.errors / total.chars.errors >= _MUCH_MORE * words
+
+
+def _named(rows: Sequence[AlignedRow]) -> str:
+    """The recordings of the rows, those with most errors first; the rest counted."""
+
+    def errors(row: AlignedRow) -> int:
+        return row.result.score.words.errors if row.result.score is not None else 0
+
+    worst_first = sorted(rows, key=errors, reverse=True)[:_MOST_NAMED]
+    names = ", ".join(f"{row.result.audio}{_channel(row.result)}" for row in worst_first)
+    more = len(rows) - _MOST_NAMED
+    return f"{names} и ещё {more}" if more > 0 else names
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT].rstrip()}…"
 
 
 def _different_sets(reports: Sequence[ModelReport]) -> Iterator[Note]:
