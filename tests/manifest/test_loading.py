@@ -271,17 +271,17 @@ CSV_FAULTS = [
     ),
     pytest.param(
         "audio,text\na.wav,да, нет\n",
-        ["eval.csv:2: 3 значения в строке, а колонок 2; текст с запятой берется в кавычки"],
+        ["eval.csv:2: 3 значения в строке, а колонок 2; текст с запятой берётся в кавычки"],
         id="too many values",
     ),
     pytest.param(
         "audio;text\n\na.wav;да; нет;;да;;\n",
-        ["eval.csv:3: 5 значений в строке, а колонок 2; текст с точкой с запятой берется"],
+        ["eval.csv:3: 5 значений в строке, а колонок 2; текст с точкой с запятой берётся"],
         id="too many values, semicolon",
     ),
     pytest.param(
         "audio\ttext\t\na.wav\tда\tнет\n",
-        ["eval.csv:2: 3 значения в строке, а колонок 2; текст с табуляцией берется"],
+        ["eval.csv:2: 3 значения в строке, а колонок 2; текст с табуляцией берётся"],
         id="a value in a column without a name",
     ),
     pytest.param(
@@ -304,7 +304,7 @@ CSV_FAULTS = [
     ),
     pytest.param(
         'audio,text\na.wav,"алло\nb.wav,да\nc.wav,нет\n',
-        ['eval.csv:2: кавычка открыта и не закрыта: «"алло»; закройте ее, а кавычки внутри'],
+        ['eval.csv:2: кавычка открыта и не закрыта: «"алло»; закройте её, а кавычки внутри'],
         id="a quote never closed",
     ),
     pytest.param(
@@ -351,7 +351,7 @@ CSV_FAULTS = [
     pytest.param(
         'audio,text\na.wav,"ал"ло\nb.wav,\n',
         [
-            'eval.csv:2: после закрывающей кавычки стоит текст: «"ал"ло»; в кавычки берется весь',
+            'eval.csv:2: после закрывающей кавычки стоит текст: «"ал"ло»; в кавычки берётся весь',
             "eval.csv:3: текст пуст",
         ],
         id="text after the closing quote",
@@ -848,7 +848,7 @@ def test_a_spoilt_byte_in_utf8_is_named_with_its_line(here: Path) -> None:
     message = problem(write("eval.csv", content))
     assert (
         message
-        == "eval.csv:3: байт 0xFF не из UTF-8: файл поврежден или в другой кодировке, "
+        == "eval.csv:3: байт 0xFF не из UTF-8: файл повреждён или в другой кодировке, "
         + ("а нужна UTF-8")
     )
 
@@ -961,7 +961,7 @@ def test_a_tilde_is_a_character(here: Path) -> None:
         ("A.WAV", "записи «A.WAV» нет: рядом есть «a.wav», регистр букв должен совпадать"),
         ("sub", "«sub»: папка, а нужен файл записи"),
         ("fifo.wav", "«fifo.wav»: канал (FIFO), а нужен файл записи"),
-        ("dead.wav", "запись «dead.wav»: символическая ссылка ведет к файлу, которого нет"),
+        ("dead.wav", "запись «dead.wav»: символическая ссылка ведёт к файлу, которого нет"),
         ("loop.wav", "запись «loop.wav»: символическая ссылка замкнута на себя"),
         ("x" * 5000 + ".wav", "запись «" + "x" * 59 + "…»: имя длиннее, чем допускает система"),
         ("https://example.org/a.wav", "«https://example.org/a.wav»: ссылки не читаются: скачайте"),
@@ -987,7 +987,7 @@ def test_one_file_in_three_spellings_is_one_recording(here: Path) -> None:
     _, warnings = load_warned(write("eval.csv", content + "\nlink.wav,1,Да!"))
     assert warnings == [
         "eval.csv:5: запись «link.wav» (канал 1) с тем же текстом уже есть (строка 3); "
-        "она войдет в оценку дважды"
+        "она войдёт в оценку дважды"
     ]
 
 
@@ -996,9 +996,9 @@ def test_rows_of_one_recording_with_other_texts_are_a_warning(here: Path) -> Non
     samples, warnings = load_warned(write("eval.csv", content))
     assert len(samples) == 5
     assert warnings == [
-        "eval.csv:5: запись «a.wav» с тем же текстом уже есть (строка 2); она войдет в оценку "
+        "eval.csv:5: запись «a.wav» с тем же текстом уже есть (строка 2); она войдёт в оценку "
         "дважды",
-        "eval.csv:6: запись «a.wav» с тем же текстом уже есть (строка 4); она войдет в оценку "
+        "eval.csv:6: запись «a.wav» с тем же текстом уже есть (строка 4); она войдёт в оценку "
         "дважды",
         "eval.csv:4: у записи «a.wav» уже есть другой текст (строка 2); распознанное сравнивается "
         "с каждым из них целиком",
@@ -1136,7 +1136,7 @@ def test_all_faults_of_a_folder_are_reported_together(here: Path) -> None:
     assert_problems(
         found,
         [
-            "calls/d.txt: символическая ссылка ведет к файлу, которого нет",
+            "calls/d.txt: символическая ссылка ведёт к файлу, которого нет",
             "calls/e.wav: канал (FIFO), а не обычный файл",
             "calls: один текст «g.txt» у нескольких записей: «g.mp3», «g.wav»",
             "calls: нет текста у 2 записей: «d.wav», «f.wav»",

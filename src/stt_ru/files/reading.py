@@ -77,12 +77,12 @@ def read_text(name: str) -> str:
         line = _line_after(data[: error.start].decode())
         byte = f"байт 0x{data[error.start]:02X} не из UTF-8"
         raise ManifestError(
-            [f"{name}:{line}: {byte}: файл поврежден или в другой кодировке, а нужна UTF-8"]
+            [f"{name}:{line}: {byte}: файл повреждён или в другой кодировке, а нужна UTF-8"]
         ) from error
     zero = text.find("\0")
     if zero >= 0:
         line = _line_after(text[:zero])
-        raise ManifestError([f"{name}:{line}: нулевой байт: файл поврежден или это не текст"])
+        raise ManifestError([f"{name}:{line}: нулевой байт: файл повреждён или это не текст"])
     return text
 
 

@@ -97,7 +97,7 @@ def _look_into(folder: str, faults: Faults) -> _Contents:
 
 def _describe_dead(entry: Path, error: OSError) -> str:
     if error.errno == errno.ENOENT and entry.is_symlink():
-        return "символическая ссылка ведет к файлу, которого нет"
+        return "символическая ссылка ведёт к файлу, которого нет"
     return describe_os_error(error)
 
 
@@ -138,12 +138,12 @@ def _pair(recordings: Sequence[str], references: Sequence[str]) -> _Pairing:
         elif len(texts) == 1:
             pairing.clashes.append(
                 f"один текст {listed(texts)} у нескольких записей: {listed(sounds)}; "
-                "оставьте одну запись или дайте каждой свое имя и свой текст"
+                "оставьте одну запись или дайте каждой своё имя и свой текст"
             )
         else:
             pairing.clashes.append(
                 f"непонятно, какой текст чей: {listed(sounds)} и {listed(texts)}; "
-                "имена записи и ее текста должны совпадать и быть одни такие без учета регистра"
+                "имена записи и её текста должны совпадать и быть одни такие без учёта регистра"
             )
     pairing.pairs.sort(key=lambda pair: _natural_key(pair[0]))
     return pairing

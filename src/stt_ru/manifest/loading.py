@@ -153,7 +153,7 @@ class _Repeats:
             if self._n_same <= MOST_ALIKE:
                 self._same.append(
                     f"{self._place(place)}: запись {what} с тем же текстом уже есть "
-                    f"({_beside(earlier)}); она войдет в оценку дважды"
+                    f"({_beside(earlier)}); она войдёт в оценку дважды"
                 )
         else:
             self._n_other += 1

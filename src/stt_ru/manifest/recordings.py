@@ -113,7 +113,7 @@ class Recordings:
             if error.errno not in (errno.ENOENT, errno.ENOTDIR):
                 return f"запись {quoted(audio)}: {describe_os_error(error)}"
             if path.is_symlink():
-                return f"запись {quoted(audio)}: символическая ссылка ведет к файлу, которого нет"
+                return f"запись {quoted(audio)}: символическая ссылка ведёт к файлу, которого нет"
             return f"записи {quoted(audio)} нет{self._hint(audio)}"
         return f"{quoted(audio)}: {kind(mode)}, а нужен файл записи"
 
