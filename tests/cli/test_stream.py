@@ -199,7 +199,7 @@ def test_a_failed_recording_is_exit_code_1_and_named(
         ),
         pytest.param(
             ["--plots", f"{__file__}/c"],
-            f"--plots {__file__}/c: сюда не записать: часть пути – не каталог",
+            f"--plots {__file__}/c: сюда не записать: на пути стоит файл, а не каталог",
             id="plots",
         ),
         pytest.param(["--aligner", "нет"], "нет модели «нет»", id="aligner"),

@@ -37,7 +37,7 @@ def test_targets_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
     refused(tmp_path / "dir.json", "это каталог")
     (tmp_path / "file").touch()
     refused(tmp_path / "file" / "report.json", "каталог")
-    refused(tmp_path / ("я" * 200 + ".json"), "слишком длинное имя")
+    refused(tmp_path / ("я" * 200 + ".json"), "имя длиннее, чем допускает система")
     os.mkfifo(tmp_path / "fifo.json")
     refused(tmp_path / "fifo.json", "не обычный файл")
     loop = tmp_path / "loop.json"

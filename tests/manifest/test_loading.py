@@ -867,9 +867,9 @@ def test_a_workbook_named_csv_is_called_a_workbook(here: Path, start: bytes) -> 
         ("eval.xlsx", "eval.xlsx: электронные таблицы не читаются: сохраните лист как «CSV UTF-8»"),
         ("eval.json", "eval.json: из JSON читается JSON Lines: по одному объекту в строке"),
         ("a.wav", "a.wav: это запись, а не манифест; манифест: файл .csv"),
-        ("нет.csv", "нет.csv: такого файла или папки нет; манифест: файл .csv"),
-        ("a.wav/eval.csv", "a.wav/eval.csv: на пути стоит файл, а не папка"),
-        ("loop.csv", "loop.csv: символическая ссылка замкнута на себя"),
+        ("нет.csv", "нет.csv: такого файла или каталога нет; манифест: файл .csv"),
+        ("a.wav/eval.csv", "a.wav/eval.csv: на пути стоит файл, а не каталог"),
+        ("loop.csv", "loop.csv: символическая ссылка ведёт сама на себя"),
         ("x" * 300 + ".csv", "x" * 300 + ".csv: имя длиннее, чем допускает система"),
         ("x\0.csv", "x\\x00.csv: недопустимое имя файла"),
         ("\ud800.csv", "\\ud800.csv: недопустимое имя файла"),
@@ -944,7 +944,7 @@ def test_a_tilde_is_a_character(here: Path) -> None:
     (sample,), warnings = load_warned("eval.csv")
     assert sample.path == Path("~/x.wav")
     assert warnings == [
-        "путь «~/x.wav» взят буквально: «~» здесь обычный символ, а не домашняя папка"
+        "путь «~/x.wav» взят буквально: «~» здесь обычный символ, а не домашний каталог"
     ]
 
 
@@ -953,16 +953,16 @@ def test_a_tilde_is_a_character(here: Path) -> None:
     [
         (
             "нет.wav",
-            "записи «нет.wav» нет (искали {here}/нет.wav): пути пишутся относительно папки",
+            "записи «нет.wav» нет (искали {here}/нет.wav): пути пишутся относительно каталога",
         ),
         ("sub/нет.wav", "записи «sub/нет.wav» нет (искали {here}/sub/нет.wav): пути пишутся"),
         ("a.wav/x.wav", "записи «a.wav/x.wav» нет (искали"),
         ("/нет/a.wav", "записи «/нет/a.wav» нет"),
         ("A.WAV", "записи «A.WAV» нет: рядом есть «a.wav», регистр букв должен совпадать"),
-        ("sub", "«sub»: папка, а нужен файл записи"),
+        ("sub", "«sub»: каталог, а нужен файл записи"),
         ("fifo.wav", "«fifo.wav»: канал (FIFO), а нужен файл записи"),
         ("dead.wav", "запись «dead.wav»: символическая ссылка ведёт к файлу, которого нет"),
-        ("loop.wav", "запись «loop.wav»: символическая ссылка замкнута на себя"),
+        ("loop.wav", "запись «loop.wav»: символическая ссылка ведёт сама на себя"),
         ("x" * 5000 + ".wav", "запись «" + "x" * 59 + "…»: имя длиннее, чем допускает система"),
         ("https://example.org/a.wav", "«https://example.org/a.wav»: ссылки не читаются: скачайте"),
         ("D:\\calls\\a.wav", "записи «D:\\calls\\a.wav» нет: это путь Windows с буквой диска"),
@@ -1082,11 +1082,13 @@ def test_names_pair_in_any_case(here: Path, files: list[str], pairs: dict[str, s
 @pytest.mark.parametrize(
     ("files", "expected"),
     [
-        pytest.param([], ["calls: в папке нет записей (.wav, .mp3, .flac и других)"], id="empty"),
-        pytest.param(["a.txt", "b.md"], ["calls: в папке нет записей"], id="texts alone"),
+        pytest.param(
+            [], ["calls: в каталоге нет записей (.wav, .mp3, .flac и других)"], id="empty"
+        ),
+        pytest.param(["a.txt", "b.md"], ["calls: в каталоге нет записей"], id="texts alone"),
         pytest.param(
             ["eval.csv"],
-            ["calls: в папке нет записей (.wav, .mp3, .flac и других); если манифест «eval"],
+            ["calls: в каталоге нет записей (.wav, .mp3, .flac и других); если манифест «eval"],
             id="a manifest inside",
         ),
         pytest.param(
@@ -1154,7 +1156,7 @@ def test_what_a_folder_leaves_out_is_said(here: Path) -> None:
     samples, warnings = load_warned("calls")
     assert [sample.audio for sample in samples] == ["a.wav"]
     assert warnings == [
-        "calls: вложенные папки не читаются: «sub»",
+        "calls: вложенные каталоги не читаются: «sub»",
         "calls: скрытые файлы не читаются: «.c.wav», «.wav»",
         "calls: есть текст, но нет записи: «b.txt»",
     ]

@@ -216,7 +216,7 @@ def test_a_broken_report_is_a_sentence(text: str, message: str) -> None:
 
 
 def test_a_file_that_cannot_be_read_is_a_sentence(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="такого файла или папки нет"):
+    with pytest.raises(UsageError, match="такого файла или каталога нет"):
         read_report(tmp_path / "нет.json")
     file = tmp_path / "bytes.json"
     file.write_bytes(b"\xff\xfe")

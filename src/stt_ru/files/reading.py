@@ -17,18 +17,13 @@ LINE_END: Final = re.compile(r"\r\n?|\n")
 """Where lines end for people and editors: LF, CRLF or CR; U+2028 and the like end none."""
 
 _OS_ERRORS = {
-    "ENOENT": "такого файла или папки нет",
-    "ENOTDIR": "на пути стоит файл, а не папка",
-    "EISDIR": "это папка, а не файл",
     "EACCES": "нет прав на чтение",
     "EPERM": "нет прав на чтение",
-    "ELOOP": "символическая ссылка замкнута на себя",
-    "ENAMETOOLONG": "имя длиннее, чем допускает система",
     "EIO": "ошибка чтения диска",
 }
 
 _KINDS = (
-    (stat.S_ISDIR, "папка"),
+    (stat.S_ISDIR, "каталог"),
     (stat.S_ISFIFO, "канал (FIFO)"),
     (stat.S_ISSOCK, "сокет"),
     (stat.S_ISCHR, "устройство"),

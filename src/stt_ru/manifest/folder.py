@@ -26,15 +26,15 @@ def read_folder(name: str, faults: Faults, warn: Callable[[str], None]) -> Itera
     """
     contents = _look_into(name, faults)
     if contents.nested:
-        warn(f"{name}: вложенные папки не читаются: {listed(contents.nested)}")
+        warn(f"{name}: вложенные каталоги не читаются: {listed(contents.nested)}")
     if contents.hidden:
         warn(f"{name}: скрытые файлы не читаются: {listed(contents.hidden)}")
     instead = ""
     if contents.manifests:
-        instead = f"; если манифест {listed(contents.manifests)}, укажите его вместо папки"
+        instead = f"; если манифест {listed(contents.manifests)}, укажите его вместо каталога"
     if not contents.recordings:
         if not faults.count:
-            faults.add(None, f"в папке нет записей (.wav, .mp3, .flac и других){instead}")
+            faults.add(None, f"в каталоге нет записей (.wav, .mp3, .flac и других){instead}")
         return
     pairing = _pair(contents.recordings, contents.references)
     for clash in pairing.clashes:

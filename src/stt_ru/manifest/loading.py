@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 MOST_ALIKE: Final = 5  # warnings of one kind; the rest is a count
 
-_FORMATS = "манифест: файл .csv, .tsv, .jsonl, .ndjson или папка с записями"
+_FORMATS = "манифест: файл .csv, .tsv, .jsonl, .ndjson или каталог с записями"
 _SPREADSHEETS = frozenset({".xls", ".xlsx", ".xlsm", ".ods", ".numbers"})
 
 _logger = logging.getLogger(__name__)

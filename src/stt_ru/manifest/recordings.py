@@ -97,7 +97,7 @@ class Recordings:
         if self._with_tilde is not None:
             yield (
                 f"путь {quoted(self._with_tilde)} взят буквально: «~» здесь обычный символ, "
-                "а не домашняя папка"
+                "а не домашний каталог"
             )
 
     def explain(self, audio: str) -> str:
@@ -130,7 +130,7 @@ class Recordings:
             return f": рядом есть {quoted(alike)}, регистр букв должен совпадать"
         if path.is_absolute() and Path(audio).is_absolute():
             return ""
-        return f" (искали {path.absolute()}): пути пишутся относительно папки манифеста"
+        return f" (искали {path.absolute()}): пути пишутся относительно каталога манифеста"
 
     def _listing(self, folder: str) -> dict[str, str]:
         if folder not in self._listings:
