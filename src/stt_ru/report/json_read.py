@@ -256,5 +256,5 @@ def _score(fields: _Fields) -> Score:
         fields.count("words"),
     )
     if words.substitutions + words.deletions > words.length:
-        raise UsageError(f"{fields.place}: замен и пропусков больше, чем слов в эталоне")
+        raise UsageError(f"{fields.place}: замен и удалений больше, чем слов в эталоне")
     return Score(words, ErrorCounts(fields.count("char_errors"), fields.count("chars")))

@@ -62,7 +62,7 @@ def _model(aligned: AlignedReport, group_by: str | None) -> Iterator[str]:
     found = find_confusions(aligned)
     for title, items in (
         ("Замены", found.substitutions),
-        ("Пропуски", found.deletions),
+        ("Удаления", found.deletions),
         ("Вставки", found.insertions),
     ):
         if items:

@@ -234,8 +234,8 @@ def _add_legend(ax: Axes) -> None:
     ax.legend(
         handles=[
             Line2D([], [], color=RIGHT, linewidth=3, label="верно"),
-            Line2D([], [], color=WRONG, linewidth=3, label="заменено"),
-            Line2D([], [], color=WRONG, linewidth=3, linestyle="dotted", label="пропущено"),
+            Line2D([], [], color=WRONG, linewidth=3, label="замена"),
+            Line2D([], [], color=WRONG, linewidth=3, linestyle="dotted", label="удаление"),
             Line2D(
                 [],
                 [],
@@ -243,7 +243,7 @@ def _add_legend(ax: Axes) -> None:
                 marker="o",
                 markerfacecolor="none",
                 markeredgecolor=WRONG,
-                label="лишнее",
+                label="вставка",
             ),
             Line2D([], [], color=NOT_YET, linewidth=3, label="ещё не показано"),
             Line2D([], [], color=SENT, linewidth=1, label="отправлено"),
