@@ -164,7 +164,7 @@ def _model(fields: _Fields) -> NotebookReport:
         label=fields.take("label", str, model),
         rows=rows,
         results=[
-            _result(_Fields(result, f"{fields.place}, запись {number}"))
+            _result(_Fields(result, f"{fields.place}, строка {number}"))
             for number, result in enumerate(results, start=1)
         ],
         audio_s=fields.take("audio_seconds", _NUMBER, 0.0, least=0),
