@@ -862,7 +862,10 @@ def test_a_workbook_named_csv_is_called_a_workbook(here: Path, start: bytes) -> 
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("eval", "eval: по имени без суффикса не понять, что в файле; манифест: файл .csv, .tsv"),
+        (
+            "eval",
+            "eval: по имени без суффикса нельзя понять, что в файле; манифест: файл .csv, .tsv",
+        ),
         ("eval.txt", "eval.txt: файлы «.txt» не читаются; манифест: файл .csv"),
         ("eval.xlsx", "eval.xlsx: электронные таблицы не читаются: сохраните лист как «CSV UTF-8»"),
         ("eval.json", "eval.json: из JSON читается JSON Lines: по одному объекту в строке"),

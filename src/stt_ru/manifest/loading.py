@@ -117,7 +117,7 @@ def _read_file(name: str, mode: int, faults: Faults) -> Iterable[Row]:
 
 def _describe_suffix(suffix: str) -> str:
     if not suffix:
-        return "по имени без суффикса не понять, что в файле"
+        return "по имени без суффикса нельзя понять, что в файле"
     if suffix in AUDIO_SUFFIXES:
         return "это запись, а не манифест"
     if suffix in _SPREADSHEETS:

@@ -189,7 +189,9 @@ def _signature(fields: _Fields) -> Signature | None:
     try:
         return Signature.parse(text)
     except ValueError as error:
-        raise UsageError(f"{fields.place}: signature: {written(text)}: не разобрать") from error
+        raise UsageError(
+            f"{fields.place}: signature: {written(text)}: подпись не разбирается"
+        ) from error
 
 
 _TYPES: Final[dict[Kind, type | tuple[type, ...]]] = {"text": str, "count": int, "number": _NUMBER}

@@ -202,7 +202,7 @@ def verdict(pair: Comparison) -> str:
     if pair.mapsswe_p is not None:
         figures += f"; MAPSSWE p {_p(pair.mapsswe_p)}"
     if not pair.is_significant:
-        return f"{claim} ({figures}): верить нельзя, разница может быть случайной"
+        return f"{claim} ({figures}): различие статистически незначимо"
     if pair.has_few_blocks:
         return f"{claim} ({figures}): похоже на правду, но {_too_few(pair.blocks)}"
     return f"{claim} ({figures}): разнице можно верить"
