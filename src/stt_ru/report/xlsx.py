@@ -262,7 +262,7 @@ def _slices(report: ModelReport, group_by: str | None) -> Iterator[Sequence[obje
 
 
 _CONFUSIONS: Final = (
-    _plain("модель"), _plain("вид"), _plain("эталон"), _plain("услышано"), _plain("раз"),
+    _plain("модель"), _plain("вид"), _plain("эталон"), _plain("текст модели"), _plain("раз"),
     _plain("пример: запись"), _long("пример: эталон"), _long("пример: текст модели"),
 )  # fmt: skip
 
