@@ -390,8 +390,8 @@ def _latency_lines(
     label: str,
 ) -> None:
     for values, style, name in (
-        (first_s, "dashed", "слово появилось"),
-        (final_s, "solid", "слово окончательно"),
+        (first_s, "dashed", "первый показ"),
+        (final_s, "solid", "стабилизация"),
     ):
         ordered = np.sort(np.asarray(values, np.float64))
         shares = np.arange(1, len(ordered) + 1) / max(total, 1)

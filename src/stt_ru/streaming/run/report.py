@@ -103,7 +103,7 @@ def _warnings(report: StreamReport) -> Iterator[str]:
         row.error for row in (report.offline.results if report.offline else ()) if row.error
     )
     for error, times in failures.items():
-        yield f"офлайн не распознано записей: {times} ({error})"
+        yield f"офлайн не распознано строк: {times} ({error})"
 
 
 def _remarks(report: StreamReport) -> Iterator[str]:
