@@ -241,7 +241,7 @@ def test_words_that_anything_stands_for_are_in_no_segment() -> None:
 
 
 def test_different_rows_are_refused() -> None:
-    with pytest.raises(UsageError, match=r"отчёты . и . не сравнить построчно"):
+    with pytest.raises(UsageError, match=r"отчёты . и . нельзя сравнить построчно"):
         compare(AlignedReport(texts(("да", "да"))), AlignedReport(texts(("нет", "да"))))
 
 

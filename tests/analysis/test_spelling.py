@@ -87,7 +87,7 @@ def test_failed_rows_take_no_part() -> None:
 def test_sentences_come_only_when_spelling_matters() -> None:
     lines = spelling_lines(SALE, spelling_of(AlignedReport(SALE), always(Rules())), name_model=True)
     assert lines == [
-        "m: 50.0 % ошибок в словах – запись чисел: если «15» и «пятнадцать» считать одним, "
+        "m: 50.0 % ошибок в словах – написание чисел: если «15» и «пятнадцать» считать одним, "
         "WER 33.3 % вместо 66.7 %",
         "m: 25.0 % ошибок в словах – слитное и раздельное написание: если «не льзя» и «нельзя» "
         "считать одним, WER 50.0 % вместо 66.7 %",

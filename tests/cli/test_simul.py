@@ -227,7 +227,7 @@ def test_an_option_of_the_agent_reaches_it_and_its_failure_is_said(place: Place)
         ),
         ("--agent agent.py --remote-port 99999", "от 1 до 65535"),
         ("--score-only", "укажите --output"),
-        ("--score-only --output нет", "журнал нет: такого файла или папки нет"),
+        ("--score-only --output нет", "журнал нет: такого файла или каталога нет"),
     ],
 )
 def test_a_wrong_request_says_what_is_wrong(place: Place, arguments: str, reason: str) -> None:

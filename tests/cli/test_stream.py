@@ -194,12 +194,12 @@ def test_a_failed_recording_is_exit_code_1_and_named(
         pytest.param(["-o", "r.html"], "кончаться на .json\n", id="page"),
         pytest.param(
             ["--history", "a/b/c"],
-            "--history a/b/c: сюда не записать: нет каталога над ним",
+            "--history a/b/c: сюда не удаётся записать: нет каталога над ним",
             id="history",
         ),
         pytest.param(
             ["--plots", f"{__file__}/c"],
-            f"--plots {__file__}/c: сюда не записать: часть пути – не каталог",
+            f"--plots {__file__}/c: сюда не удаётся записать: на пути стоит файл, а не каталог",
             id="plots",
         ),
         pytest.param(["--aligner", "нет"], "нет модели «нет»", id="aligner"),

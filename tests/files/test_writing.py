@@ -37,12 +37,12 @@ def test_targets_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
     refused(tmp_path / "dir.json", "это каталог")
     (tmp_path / "file").touch()
     refused(tmp_path / "file" / "report.json", "каталог")
-    refused(tmp_path / ("я" * 200 + ".json"), "слишком длинное имя")
+    refused(tmp_path / ("я" * 200 + ".json"), "имя длиннее, чем допускает система")
     os.mkfifo(tmp_path / "fifo.json")
     refused(tmp_path / "fifo.json", "не обычный файл")
     loop = tmp_path / "loop.json"
     loop.symlink_to(loop)
-    refused(loop, "не записать")
+    refused(loop, "не удаётся записать")
     device = tmp_path / "null.json"
     device.symlink_to("/dev/null")
     refused(device, "не обычный файл")
@@ -50,7 +50,7 @@ def test_targets_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="no folder here that refuses even root")
 def test_a_folder_that_takes_no_files_is_found_out_by_trying() -> None:
-    refused(Path("/proc/report.json"), "не записать")
+    refused(Path("/proc/report.json"), "не удаётся записать")
 
 
 def test_a_report_replaces_the_old_one_and_keeps_its_rights(tmp_path: Path) -> None:

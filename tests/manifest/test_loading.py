@@ -271,17 +271,17 @@ CSV_FAULTS = [
     ),
     pytest.param(
         "audio,text\na.wav,да, нет\n",
-        ["eval.csv:2: 3 значения в строке, а колонок 2; текст с запятой берется в кавычки"],
+        ["eval.csv:2: 3 значения в строке, а колонок 2; текст с запятой берётся в кавычки"],
         id="too many values",
     ),
     pytest.param(
         "audio;text\n\na.wav;да; нет;;да;;\n",
-        ["eval.csv:3: 5 значений в строке, а колонок 2; текст с точкой с запятой берется"],
+        ["eval.csv:3: 5 значений в строке, а колонок 2; текст с точкой с запятой берётся"],
         id="too many values, semicolon",
     ),
     pytest.param(
         "audio\ttext\t\na.wav\tда\tнет\n",
-        ["eval.csv:2: 3 значения в строке, а колонок 2; текст с табуляцией берется"],
+        ["eval.csv:2: 3 значения в строке, а колонок 2; текст с табуляцией берётся"],
         id="a value in a column without a name",
     ),
     pytest.param(
@@ -304,7 +304,7 @@ CSV_FAULTS = [
     ),
     pytest.param(
         'audio,text\na.wav,"алло\nb.wav,да\nc.wav,нет\n',
-        ['eval.csv:2: кавычка открыта и не закрыта: «"алло»; закройте ее, а кавычки внутри'],
+        ['eval.csv:2: кавычка открыта и не закрыта: «"алло»; закройте её, а кавычки внутри'],
         id="a quote never closed",
     ),
     pytest.param(
@@ -351,7 +351,7 @@ CSV_FAULTS = [
     pytest.param(
         'audio,text\na.wav,"ал"ло\nb.wav,\n',
         [
-            'eval.csv:2: после закрывающей кавычки стоит текст: «"ал"ло»; в кавычки берется весь',
+            'eval.csv:2: после закрывающей кавычки стоит текст: «"ал"ло»; в кавычки берётся весь',
             "eval.csv:3: текст пуст",
         ],
         id="text after the closing quote",
@@ -848,7 +848,7 @@ def test_a_spoilt_byte_in_utf8_is_named_with_its_line(here: Path) -> None:
     message = problem(write("eval.csv", content))
     assert (
         message
-        == "eval.csv:3: байт 0xFF не из UTF-8: файл поврежден или в другой кодировке, "
+        == "eval.csv:3: байт 0xFF не из UTF-8: файл повреждён или в другой кодировке, "
         + ("а нужна UTF-8")
     )
 
@@ -862,14 +862,17 @@ def test_a_workbook_named_csv_is_called_a_workbook(here: Path, start: bytes) -> 
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("eval", "eval: по имени без суффикса не понять, что в файле; манифест: файл .csv, .tsv"),
+        (
+            "eval",
+            "eval: по имени без суффикса нельзя понять, что в файле; манифест: файл .csv, .tsv",
+        ),
         ("eval.txt", "eval.txt: файлы «.txt» не читаются; манифест: файл .csv"),
         ("eval.xlsx", "eval.xlsx: электронные таблицы не читаются: сохраните лист как «CSV UTF-8»"),
         ("eval.json", "eval.json: из JSON читается JSON Lines: по одному объекту в строке"),
         ("a.wav", "a.wav: это запись, а не манифест; манифест: файл .csv"),
-        ("нет.csv", "нет.csv: такого файла или папки нет; манифест: файл .csv"),
-        ("a.wav/eval.csv", "a.wav/eval.csv: на пути стоит файл, а не папка"),
-        ("loop.csv", "loop.csv: символическая ссылка замкнута на себя"),
+        ("нет.csv", "нет.csv: такого файла или каталога нет; манифест: файл .csv"),
+        ("a.wav/eval.csv", "a.wav/eval.csv: на пути стоит файл, а не каталог"),
+        ("loop.csv", "loop.csv: символическая ссылка ведёт сама на себя"),
         ("x" * 300 + ".csv", "x" * 300 + ".csv: имя длиннее, чем допускает система"),
         ("x\0.csv", "x\\x00.csv: недопустимое имя файла"),
         ("\ud800.csv", "\\ud800.csv: недопустимое имя файла"),
@@ -944,7 +947,7 @@ def test_a_tilde_is_a_character(here: Path) -> None:
     (sample,), warnings = load_warned("eval.csv")
     assert sample.path == Path("~/x.wav")
     assert warnings == [
-        "путь «~/x.wav» взят буквально: «~» здесь обычный символ, а не домашняя папка"
+        "путь «~/x.wav» взят буквально: «~» здесь обычный символ, а не домашний каталог"
     ]
 
 
@@ -953,16 +956,16 @@ def test_a_tilde_is_a_character(here: Path) -> None:
     [
         (
             "нет.wav",
-            "записи «нет.wav» нет (искали {here}/нет.wav): пути пишутся относительно папки",
+            "записи «нет.wav» нет (искали {here}/нет.wav): пути пишутся относительно каталога",
         ),
         ("sub/нет.wav", "записи «sub/нет.wav» нет (искали {here}/sub/нет.wav): пути пишутся"),
         ("a.wav/x.wav", "записи «a.wav/x.wav» нет (искали"),
         ("/нет/a.wav", "записи «/нет/a.wav» нет"),
         ("A.WAV", "записи «A.WAV» нет: рядом есть «a.wav», регистр букв должен совпадать"),
-        ("sub", "«sub»: папка, а нужен файл записи"),
+        ("sub", "«sub»: каталог, а нужен файл записи"),
         ("fifo.wav", "«fifo.wav»: канал (FIFO), а нужен файл записи"),
-        ("dead.wav", "запись «dead.wav»: символическая ссылка ведет к файлу, которого нет"),
-        ("loop.wav", "запись «loop.wav»: символическая ссылка замкнута на себя"),
+        ("dead.wav", "запись «dead.wav»: символическая ссылка ведёт к файлу, которого нет"),
+        ("loop.wav", "запись «loop.wav»: символическая ссылка ведёт сама на себя"),
         ("x" * 5000 + ".wav", "запись «" + "x" * 59 + "…»: имя длиннее, чем допускает система"),
         ("https://example.org/a.wav", "«https://example.org/a.wav»: ссылки не читаются: скачайте"),
         ("D:\\calls\\a.wav", "записи «D:\\calls\\a.wav» нет: это путь Windows с буквой диска"),
@@ -987,7 +990,7 @@ def test_one_file_in_three_spellings_is_one_recording(here: Path) -> None:
     _, warnings = load_warned(write("eval.csv", content + "\nlink.wav,1,Да!"))
     assert warnings == [
         "eval.csv:5: запись «link.wav» (канал 1) с тем же текстом уже есть (строка 3); "
-        "она войдет в оценку дважды"
+        "она войдёт в оценку дважды"
     ]
 
 
@@ -996,9 +999,9 @@ def test_rows_of_one_recording_with_other_texts_are_a_warning(here: Path) -> Non
     samples, warnings = load_warned(write("eval.csv", content))
     assert len(samples) == 5
     assert warnings == [
-        "eval.csv:5: запись «a.wav» с тем же текстом уже есть (строка 2); она войдет в оценку "
+        "eval.csv:5: запись «a.wav» с тем же текстом уже есть (строка 2); она войдёт в оценку "
         "дважды",
-        "eval.csv:6: запись «a.wav» с тем же текстом уже есть (строка 4); она войдет в оценку "
+        "eval.csv:6: запись «a.wav» с тем же текстом уже есть (строка 4); она войдёт в оценку "
         "дважды",
         "eval.csv:4: у записи «a.wav» уже есть другой текст (строка 2); распознанное сравнивается "
         "с каждым из них целиком",
@@ -1082,11 +1085,13 @@ def test_names_pair_in_any_case(here: Path, files: list[str], pairs: dict[str, s
 @pytest.mark.parametrize(
     ("files", "expected"),
     [
-        pytest.param([], ["calls: в папке нет записей (.wav, .mp3, .flac и других)"], id="empty"),
-        pytest.param(["a.txt", "b.md"], ["calls: в папке нет записей"], id="texts alone"),
+        pytest.param(
+            [], ["calls: в каталоге нет записей (.wav, .mp3, .flac и других)"], id="empty"
+        ),
+        pytest.param(["a.txt", "b.md"], ["calls: в каталоге нет записей"], id="texts alone"),
         pytest.param(
             ["eval.csv"],
-            ["calls: в папке нет записей (.wav, .mp3, .flac и других); если манифест «eval"],
+            ["calls: в каталоге нет записей (.wav, .mp3, .flac и других); если манифест «eval"],
             id="a manifest inside",
         ),
         pytest.param(
@@ -1136,7 +1141,7 @@ def test_all_faults_of_a_folder_are_reported_together(here: Path) -> None:
     assert_problems(
         found,
         [
-            "calls/d.txt: символическая ссылка ведет к файлу, которого нет",
+            "calls/d.txt: символическая ссылка ведёт к файлу, которого нет",
             "calls/e.wav: канал (FIFO), а не обычный файл",
             "calls: один текст «g.txt» у нескольких записей: «g.mp3», «g.wav»",
             "calls: нет текста у 2 записей: «d.wav», «f.wav»",
@@ -1154,7 +1159,7 @@ def test_what_a_folder_leaves_out_is_said(here: Path) -> None:
     samples, warnings = load_warned("calls")
     assert [sample.audio for sample in samples] == ["a.wav"]
     assert warnings == [
-        "calls: вложенные папки не читаются: «sub»",
+        "calls: вложенные каталоги не читаются: «sub»",
         "calls: скрытые файлы не читаются: «.c.wav», «.wav»",
         "calls: есть текст, но нет записи: «b.txt»",
     ]

@@ -182,7 +182,7 @@ def test_a_folder_that_cannot_be_is_refused_early(tmp_path: Path) -> None:
     check_folder(tmp_path / "new", "--cache")
     assert (tmp_path / "new").is_dir()
     (tmp_path / "file").touch()
-    with pytest.raises(UsageError, match=r"--cache .* не записать"):
+    with pytest.raises(UsageError, match=r"--cache .* не удаётся записать"):
         check_folder(tmp_path / "file", "--cache")
-    with pytest.raises(UsageError, match=r"--cache .* не записать"):
+    with pytest.raises(UsageError, match=r"--cache .* не удаётся записать"):
         check_folder(tmp_path / "no" / "where", "--cache")

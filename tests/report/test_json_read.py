@@ -176,7 +176,7 @@ def row(document: Any) -> Any:
         pytest.param(broken(lambda d: d["models"][0].update(signature="x")), "signature", id="sig"),
         pytest.param(
             broken(lambda d: row(d).update(words=-1)),
-            r"модель 1 \(m\), запись 1 \(папка/a\.wav\): words: «-1», а нужно целое число от 0",
+            r"модель 1 \(m\), строка 1 \(папка/a\.wav\): words: «-1», а нужно целое число от 0",
             id="words",
         ),
         pytest.param(broken(lambda d: row(d).update(words=True)), "words: «true»", id="bool"),
@@ -186,7 +186,7 @@ def row(document: Any) -> Any:
         pytest.param(broken(lambda d: row(d).pop("chars")), "нет поля chars", id="chars"),
         pytest.param(
             broken(lambda d: row(d).update(chosen="{да")),
-            r"запись 1 \(папка/a\.wav\): chosen: скобка открыта и не закрыта",
+            r"строка 1 \(папка/a\.wav\): chosen: скобка открыта и не закрыта",
             id="marks",
         ),
         pytest.param(broken(lambda d: row(d).update(chosen="{да|нет}")), "не одна", id="branches"),
@@ -216,7 +216,7 @@ def test_a_broken_report_is_a_sentence(text: str, message: str) -> None:
 
 
 def test_a_file_that_cannot_be_read_is_a_sentence(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="такого файла или папки нет"):
+    with pytest.raises(UsageError, match="такого файла или каталога нет"):
         read_report(tmp_path / "нет.json")
     file = tmp_path / "bytes.json"
     file.write_bytes(b"\xff\xfe")

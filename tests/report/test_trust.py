@@ -42,7 +42,7 @@ BETTER = Comparison(
         pytest.param(
             {"interval": Interval(-0.05, 0.02), "reversed_share": 0.13, "mapsswe_p": 0.21},
             "новая лучше старая на 3.0 п. п. WER (95 %: −2.0…5.0; наоборот в 13 % выборок; "
-            "MAPSSWE p = 0.210): верить нельзя, разница может быть случайной",
+            "MAPSSWE p = 0.210): различие статистически незначимо",
             id="not significant",
         ),
         pytest.param(

@@ -159,8 +159,8 @@ def compare(a: AlignedReport, b: AlignedReport, *, group_by: str | None = None) 
     """
     if not _ask_the_same(a.report, b.report):
         raise UsageError(
-            f"отчёты {a.report.label} и {b.report.label} не сравнить построчно: записи или эталоны "
-            "в них различаются или стоят в другом порядке"
+            f"отчёты {a.report.label} и {b.report.label} нельзя сравнить построчно: записи или "
+            "эталоны в них различаются или стоят в другом порядке"
         )
     pairs = [
         (one, two)

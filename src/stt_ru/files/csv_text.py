@@ -61,11 +61,11 @@ class BadQuoteError(Exception):
         if self.closed is None or count_breaks(text, self.opened, self.closed):
             return (
                 f"кавычка открыта и не закрыта: {written}; "
-                'закройте ее, а кавычки внутри текста удвойте ("")'
+                'закройте её, а кавычки внутри текста удвойте ("")'
             )
         return (
             f"после закрывающей кавычки стоит текст: {written}; "
-            'в кавычки берется весь текст, а кавычки внутри него удваиваются ("")'
+            'в кавычки берётся весь текст, а кавычки внутри него удваиваются ("")'
         )
 
 
@@ -212,7 +212,7 @@ def too_many(cells: Sequence[str], width: int, delimiter: str) -> str:
         return ""
     last = max(number for number, cell in enumerate(cells, start=1) if cell)
     values = counted(last, "значение", "значения", "значений")
-    how = f"текст с {DELIMITERS[delimiter].instrumental} берется в кавычки"
+    how = f"текст с {DELIMITERS[delimiter].instrumental} берётся в кавычки"
     return f"{values} в строке, а колонок {width}; {how}"
 
 

@@ -17,18 +17,13 @@ LINE_END: Final = re.compile(r"\r\n?|\n")
 """Where lines end for people and editors: LF, CRLF or CR; U+2028 and the like end none."""
 
 _OS_ERRORS = {
-    "ENOENT": "такого файла или папки нет",
-    "ENOTDIR": "на пути стоит файл, а не папка",
-    "EISDIR": "это папка, а не файл",
     "EACCES": "нет прав на чтение",
     "EPERM": "нет прав на чтение",
-    "ELOOP": "символическая ссылка замкнута на себя",
-    "ENAMETOOLONG": "имя длиннее, чем допускает система",
     "EIO": "ошибка чтения диска",
 }
 
 _KINDS = (
-    (stat.S_ISDIR, "папка"),
+    (stat.S_ISDIR, "каталог"),
     (stat.S_ISFIFO, "канал (FIFO)"),
     (stat.S_ISSOCK, "сокет"),
     (stat.S_ISCHR, "устройство"),
@@ -77,12 +72,12 @@ def read_text(name: str) -> str:
         line = _line_after(data[: error.start].decode())
         byte = f"байт 0x{data[error.start]:02X} не из UTF-8"
         raise ManifestError(
-            [f"{name}:{line}: {byte}: файл поврежден или в другой кодировке, а нужна UTF-8"]
+            [f"{name}:{line}: {byte}: файл повреждён или в другой кодировке, а нужна UTF-8"]
         ) from error
     zero = text.find("\0")
     if zero >= 0:
         line = _line_after(text[:zero])
-        raise ManifestError([f"{name}:{line}: нулевой байт: файл поврежден или это не текст"])
+        raise ManifestError([f"{name}:{line}: нулевой байт: файл повреждён или это не текст"])
     return text
 
 

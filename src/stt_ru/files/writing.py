@@ -38,7 +38,7 @@ def check_target(
     except FileNotFoundError:
         mode = None
     except OSError as error:
-        raise UsageError(f"{what} {target} не записать: {reason(error)}") from error
+        raise UsageError(f"не удаётся записать {what} {target}: {reason(error)}") from error
     if mode is not None and stat.S_ISDIR(mode):
         raise UsageError(f"{what} {target}: это каталог, а нужно имя файла")
     if mode is not None and not stat.S_ISREG(mode):
@@ -49,7 +49,7 @@ def check_target(
     try:
         _try_beside(place)
     except OSError as error:
-        raise UsageError(f"{what} {target} не записать: {reason(error)}") from error
+        raise UsageError(f"не удаётся записать {what} {target}: {reason(error)}") from error
 
 
 def check_folder(folder: Path, option: str) -> None:
@@ -65,7 +65,7 @@ def check_folder(folder: Path, option: str) -> None:
     try:
         make_folder(folder)
     except OSError as error:
-        raise UsageError(f"{option} {folder}: сюда не записать: {reason(error)}") from error
+        raise UsageError(f"{option} {folder}: сюда не удаётся записать: {reason(error)}") from error
 
 
 def make_folder(folder: Path, *, parents: bool = False) -> None:

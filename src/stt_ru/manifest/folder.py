@@ -26,15 +26,15 @@ def read_folder(name: str, faults: Faults, warn: Callable[[str], None]) -> Itera
     """
     contents = _look_into(name, faults)
     if contents.nested:
-        warn(f"{name}: вложенные папки не читаются: {listed(contents.nested)}")
+        warn(f"{name}: вложенные каталоги не читаются: {listed(contents.nested)}")
     if contents.hidden:
         warn(f"{name}: скрытые файлы не читаются: {listed(contents.hidden)}")
     instead = ""
     if contents.manifests:
-        instead = f"; если манифест {listed(contents.manifests)}, укажите его вместо папки"
+        instead = f"; если манифест {listed(contents.manifests)}, укажите его вместо каталога"
     if not contents.recordings:
         if not faults.count:
-            faults.add(None, f"в папке нет записей (.wav, .mp3, .flac и других){instead}")
+            faults.add(None, f"в каталоге нет записей (.wav, .mp3, .flac и других){instead}")
         return
     pairing = _pair(contents.recordings, contents.references)
     for clash in pairing.clashes:
@@ -97,7 +97,7 @@ def _look_into(folder: str, faults: Faults) -> _Contents:
 
 def _describe_dead(entry: Path, error: OSError) -> str:
     if error.errno == errno.ENOENT and entry.is_symlink():
-        return "символическая ссылка ведет к файлу, которого нет"
+        return "символическая ссылка ведёт к файлу, которого нет"
     return describe_os_error(error)
 
 
@@ -138,12 +138,12 @@ def _pair(recordings: Sequence[str], references: Sequence[str]) -> _Pairing:
         elif len(texts) == 1:
             pairing.clashes.append(
                 f"один текст {listed(texts)} у нескольких записей: {listed(sounds)}; "
-                "оставьте одну запись или дайте каждой свое имя и свой текст"
+                "оставьте одну запись или дайте каждой своё имя и свой текст"
             )
         else:
             pairing.clashes.append(
                 f"непонятно, какой текст чей: {listed(sounds)} и {listed(texts)}; "
-                "имена записи и ее текста должны совпадать и быть одни такие без учета регистра"
+                "имена записи и её текста должны совпадать и быть одни такие без учёта регистра"
             )
     pairing.pairs.sort(key=lambda pair: _natural_key(pair[0]))
     return pairing

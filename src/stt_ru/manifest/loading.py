@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 MOST_ALIKE: Final = 5  # warnings of one kind; the rest is a count
 
-_FORMATS = "манифест: файл .csv, .tsv, .jsonl, .ndjson или папка с записями"
+_FORMATS = "манифест: файл .csv, .tsv, .jsonl, .ndjson или каталог с записями"
 _SPREADSHEETS = frozenset({".xls", ".xlsx", ".xlsm", ".ods", ".numbers"})
 
 _logger = logging.getLogger(__name__)
@@ -117,7 +117,7 @@ def _read_file(name: str, mode: int, faults: Faults) -> Iterable[Row]:
 
 def _describe_suffix(suffix: str) -> str:
     if not suffix:
-        return "по имени без суффикса не понять, что в файле"
+        return "по имени без суффикса нельзя понять, что в файле"
     if suffix in AUDIO_SUFFIXES:
         return "это запись, а не манифест"
     if suffix in _SPREADSHEETS:
@@ -153,7 +153,7 @@ class _Repeats:
             if self._n_same <= MOST_ALIKE:
                 self._same.append(
                     f"{self._place(place)}: запись {what} с тем же текстом уже есть "
-                    f"({_beside(earlier)}); она войдет в оценку дважды"
+                    f"({_beside(earlier)}); она войдёт в оценку дважды"
                 )
         else:
             self._n_other += 1

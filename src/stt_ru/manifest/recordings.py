@@ -97,7 +97,7 @@ class Recordings:
         if self._with_tilde is not None:
             yield (
                 f"путь {quoted(self._with_tilde)} взят буквально: «~» здесь обычный символ, "
-                "а не домашняя папка"
+                "а не домашний каталог"
             )
 
     def explain(self, audio: str) -> str:
@@ -113,7 +113,7 @@ class Recordings:
             if error.errno not in (errno.ENOENT, errno.ENOTDIR):
                 return f"запись {quoted(audio)}: {describe_os_error(error)}"
             if path.is_symlink():
-                return f"запись {quoted(audio)}: символическая ссылка ведет к файлу, которого нет"
+                return f"запись {quoted(audio)}: символическая ссылка ведёт к файлу, которого нет"
             return f"записи {quoted(audio)} нет{self._hint(audio)}"
         return f"{quoted(audio)}: {kind(mode)}, а нужен файл записи"
 
@@ -130,7 +130,7 @@ class Recordings:
             return f": рядом есть {quoted(alike)}, регистр букв должен совпадать"
         if path.is_absolute() and Path(audio).is_absolute():
             return ""
-        return f" (искали {path.absolute()}): пути пишутся относительно папки манифеста"
+        return f" (искали {path.absolute()}): пути пишутся относительно каталога манифеста"
 
     def _listing(self, folder: str) -> dict[str, str]:
         if folder not in self._listings:

@@ -132,7 +132,7 @@ class WholeSegmenter:
         self._buffer.append(samples)
         if self._buffer.length > self._longest_s * SAMPLE_RATE:
             raise TranscriptionError(
-                f"запись длиннее {self._longest_s:g} с, а без VAD она распознается целиком; "
+                f"запись длиннее {self._longest_s:g} с, а без VAD она распознаётся целиком; "
                 f"{self._advice}"
             )
         return []

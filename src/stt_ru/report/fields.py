@@ -89,7 +89,7 @@ FIELDS: Final = (
     Field("seconds", "number", lambda row: row.seconds, "распознавание, с"),
     _count("words", "слов"),
     _count("substitutions", "замен"),
-    _count("deletions", "пропусков"),
+    _count("deletions", "удалений"),
     _count("insertions", "вставок"),
     _count("chars", "символов"),
     _count("char_errors", "ошибок в символах"),

@@ -164,7 +164,7 @@ def _model(fields: _Fields) -> NotebookReport:
         label=fields.take("label", str, model),
         rows=rows,
         results=[
-            _result(_Fields(result, f"{fields.place}, запись {number}"))
+            _result(_Fields(result, f"{fields.place}, строка {number}"))
             for number, result in enumerate(results, start=1)
         ],
         audio_s=fields.take("audio_seconds", _NUMBER, 0.0, least=0),
@@ -189,7 +189,9 @@ def _signature(fields: _Fields) -> Signature | None:
     try:
         return Signature.parse(text)
     except ValueError as error:
-        raise UsageError(f"{fields.place}: signature: {written(text)}: не разобрать") from error
+        raise UsageError(
+            f"{fields.place}: signature: {written(text)}: подпись не разбирается"
+        ) from error
 
 
 _TYPES: Final[dict[Kind, type | tuple[type, ...]]] = {"text": str, "count": int, "number": _NUMBER}
@@ -256,5 +258,5 @@ def _score(fields: _Fields) -> Score:
         fields.count("words"),
     )
     if words.substitutions + words.deletions > words.length:
-        raise UsageError(f"{fields.place}: замен и пропусков больше, чем слов в эталоне")
+        raise UsageError(f"{fields.place}: замен и удалений больше, чем слов в эталоне")
     return Score(words, ErrorCounts(fields.count("char_errors"), fields.count("chars")))

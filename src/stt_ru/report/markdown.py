@@ -35,7 +35,7 @@ def markdown_report(findings: Findings) -> Iterator[str]:
     yield "".join(f"- {_md(line)}\n" for line in lines) + "\n" * bool(lines)
     if any(findings.spellings):
         head, *rows = spelling_rows(findings.reports, findings.spellings)
-        yield "## Модель или запись\n\n"
+        yield "## Модель или написание\n\n"
         yield _table(head, [row for row, one in zip(rows, findings.spellings, strict=True) if one])
     for aligned in findings.aligned:
         if aligned.report.error is None:
@@ -62,7 +62,7 @@ def _model(aligned: AlignedReport, group_by: str | None) -> Iterator[str]:
     found = find_confusions(aligned)
     for title, items in (
         ("Замены", found.substitutions),
-        ("Пропуски", found.deletions),
+        ("Удаления", found.deletions),
         ("Вставки", found.insertions),
     ):
         if items:

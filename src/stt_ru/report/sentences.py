@@ -94,7 +94,7 @@ def _model_notes(aligned: AlignedReport, *, name_model: bool) -> Iterator[Note]:
         yield Note(
             "warning",
             f"{prefix}цифры стоят только в эталоне или только в тексте модели, строк: {mismatches} "
-            f"из {report.files}; WER завышен, потому что числа записаны по-разному. Пишите числа в "
+            f"из {report.files}; WER завышен, потому что числа написаны по-разному. Пишите числа в "
             "эталонах так, как их пишет модель (GigaAM-v3 E2E – цифрами, RNN-T и CTC – словами), "
             "или сравнивайте записи без чисел",
         )
@@ -272,7 +272,7 @@ def verdict(pair: Comparison) -> str:
     if pair.mapsswe_p is not None:
         figures += f"; MAPSSWE p {_p(pair.mapsswe_p)}"
     if not pair.is_significant:
-        return f"{claim} ({figures}): верить нельзя, разница может быть случайной"
+        return f"{claim} ({figures}): различие статистически незначимо"
     if pair.has_few_blocks:
         return f"{claim} ({figures}): похоже на правду, но {_too_few(pair.blocks)}"
     return f"{claim} ({figures}): разнице можно верить"
@@ -317,7 +317,7 @@ def spelling_lines(report: ModelReport, found: Spelling, *, name_model: bool) ->
     plain = found.counts["as_is"]
     lines = []
     for name, what in (
-        ("numbers", "запись чисел: если «15» и «пятнадцать» считать одним"),
+        ("numbers", "написание чисел: если «15» и «пятнадцать» считать одним"),
         ("compounds", "слитное и раздельное написание: если «не льзя» и «нельзя» считать одним"),
     ):
         counts = found.counts.get(name)

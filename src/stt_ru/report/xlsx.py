@@ -181,7 +181,7 @@ def _sheets(findings: Findings) -> Iterator[tuple[str, Sequence[Column], Rows]]:
 _MODELS: Final = (
     _plain("модель"), _rate("WER"), _rate("WER от"), _rate("WER до"), _rate("CER"), _rate("CER от"),
     _rate("CER до"), _rate("macro WER"), _rate("macro CER"), _plain("скорость"), _plain("записей"),
-    _plain("не распознано"), _plain("слов"), _plain("замен"), _plain("пропусков"),
+    _plain("не распознано"), _plain("слов"), _plain("замен"), _plain("удалений"),
     _plain("вставок"), _long("почему нет"), _long("подпись"),
 )  # fmt: skip
 
@@ -262,7 +262,7 @@ def _slices(report: ModelReport, group_by: str | None) -> Iterator[Sequence[obje
 
 
 _CONFUSIONS: Final = (
-    _plain("модель"), _plain("вид"), _plain("эталон"), _plain("услышано"), _plain("раз"),
+    _plain("модель"), _plain("вид"), _plain("эталон"), _plain("текст модели"), _plain("раз"),
     _plain("пример: запись"), _long("пример: эталон"), _long("пример: текст модели"),
 )  # fmt: skip
 
@@ -270,7 +270,7 @@ _CONFUSIONS: Final = (
 def _confusions(report: ModelReport, found: Confusions) -> Iterator[Sequence[object]]:
     for kind, items in (
         ("замена", found.substitutions),
-        ("пропуск", found.deletions),
+        ("удаление", found.deletions),
         ("вставка", found.insertions),
     ):
         for one in items:

@@ -99,5 +99,5 @@ def test_what_is_no_log_is_refused_with_its_line(tmp_path: Path, text: str, reas
 
 
 def test_a_missing_log_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"instances\.log: такого файла или папки нет"):
+    with pytest.raises(UsageError, match=r"instances\.log: такого файла или каталога нет"):
         read_log(tmp_path / "instances.log", latency_unit="word")

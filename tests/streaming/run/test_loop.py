@@ -359,9 +359,7 @@ def test_the_offline_twin_is_compared_row_by_row(
     assert (report.cost.wer_a, report.cost.wer_b) == (0, 0.5)
     assert report.cost.interval is not None
     assert "+50.0" in format_stream_table([report])
-    assert "ΔWER +50.0 п.п., 95 %-й интервал от +50.0 до +50.0" in " ".join(
-        stream_remarks([report])
-    )
+    assert "ΔWER +50.0 п. п., интервал 95 % от +50.0 до +50.0" in " ".join(stream_remarks([report]))
     assert len(compared) == 1  # its 10,000 resamples serve the table, the remarks and the JSON
 
 

@@ -66,7 +66,7 @@ def test_ctm(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"a\.ctm:1: «-1»: здесь нужно время в секундах от 0"):
         read_ctm(file)
     file.write_text("call 1 0.1\n")
-    with pytest.raises(UsageError, match=r"none\.ctm: такого файла или папки нет"):
+    with pytest.raises(UsageError, match=r"none\.ctm: такого файла или каталога нет"):
         read_ctm(tmp_path / "none.ctm")
     with pytest.raises(UsageError, match=r"a.ctm:1"):
         read_ctm(file)

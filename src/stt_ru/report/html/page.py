@@ -244,7 +244,7 @@ def _lists(found: Confusions, positions: Sequence[int]) -> list[dict[str, Any]]:
         by_word.setdefault(one.reference or "", {}).update(dict.fromkeys(one.rows))
     return [
         {"title": "Замены", "rows": rows_of(found.substitutions)},
-        {"title": "Пропуски", "rows": rows_of(found.deletions)},
+        {"title": "Удаления", "rows": rows_of(found.deletions)},
         {"title": "Вставки", "rows": rows_of(found.insertions)},
         {
             "title": "Слова, в которых чаще ошибаются",

@@ -138,7 +138,7 @@ def _in_all_ways(
         if len(levels) > 1:
             label = f"{label}, потоков: {options.streams}"
         if options.realtime is False and loaded.info.is_multithreaded:
-            refusal = "модель заводит свои потоки, времена не пересчитать: нужен --realtime"
+            refusal = "модель заводит свои потоки, времена нельзя пересчитать: нужен --realtime"
             yield task.not_measured(source, label, options, refusal)
             continue
         model = RunningModel(source, loaded, options.timeout_s)

@@ -234,8 +234,8 @@ def _add_legend(ax: Axes) -> None:
     ax.legend(
         handles=[
             Line2D([], [], color=RIGHT, linewidth=3, label="верно"),
-            Line2D([], [], color=WRONG, linewidth=3, label="заменено"),
-            Line2D([], [], color=WRONG, linewidth=3, linestyle="dotted", label="пропущено"),
+            Line2D([], [], color=WRONG, linewidth=3, label="замена"),
+            Line2D([], [], color=WRONG, linewidth=3, linestyle="dotted", label="удаление"),
             Line2D(
                 [],
                 [],
@@ -243,7 +243,7 @@ def _add_legend(ax: Axes) -> None:
                 marker="o",
                 markerfacecolor="none",
                 markeredgecolor=WRONG,
-                label="лишнее",
+                label="вставка",
             ),
             Line2D([], [], color=NOT_YET, linewidth=3, label="ещё не показано"),
             Line2D([], [], color=SENT, linewidth=1, label="отправлено"),
@@ -390,8 +390,8 @@ def _latency_lines(
     label: str,
 ) -> None:
     for values, style, name in (
-        (first_s, "dashed", "слово появилось"),
-        (final_s, "solid", "слово окончательно"),
+        (first_s, "dashed", "первый показ"),
+        (final_s, "solid", "стабилизация"),
     ):
         ordered = np.sort(np.asarray(values, np.float64))
         shares = np.arange(1, len(ordered) + 1) / max(total, 1)

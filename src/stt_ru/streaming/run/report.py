@@ -27,11 +27,11 @@ COLUMNS: Final = (
     "Модель",
     "WER, %",
     "ΔWER",
-    "Слово, с",
-    "Финал p50",
+    "Первый показ, с",
+    "Стабилизация p50",
     "p95",
     "Правок, %",
-    "Счёт",
+    "RTF",
     "Записей",
     "Ошибок",
 )
@@ -58,7 +58,7 @@ def _cells(report: StreamReport) -> tuple[str, ...]:
     return (
         report.label,
         percent(report.score.words.rate),
-        NO_DENOMINATOR if difference is None else f"{100 * difference:+.1f}",
+        NO_DENOMINATOR if difference is None else _points(difference),
         _seconds(report.first_word.p50),
         _seconds(final.p50),
         _seconds(final.p95),
@@ -66,6 +66,10 @@ def _cells(report: StreamReport) -> tuple[str, ...]:
         _seconds(report.compute_per_audio),
         *counts,
     )
+
+
+def _points(difference: float) -> str:
+    return f"{100 * difference:+.1f}".replace("-", "−")
 
 
 def _seconds(value: float | None) -> str:
@@ -94,15 +98,12 @@ def stream_remarks(reports: Sequence[StreamReport]) -> list[str]:
 def _warnings(report: StreamReport) -> Iterator[str]:
     compute = report.compute_per_audio
     if compute is not None and compute > 1:
-        yield (
-            f"модель не успевает за речью: {compute:.2f} с счёта на секунду звука, "
-            "отставание растёт до конца записи"
-        )
+        yield (f"модель не успевает за речью: RTF {compute:.2f}, отставание растёт до конца записи")
     failures = Counter(
         row.error for row in (report.offline.results if report.offline else ()) if row.error
     )
     for error, times in failures.items():
-        yield f"офлайн не распознано записей: {times} ({error})"
+        yield f"офлайн не распознано строк: {times} ({error})"
 
 
 def _remarks(report: StreamReport) -> Iterator[str]:
@@ -123,10 +124,10 @@ def _remarks(report: StreamReport) -> Iterator[str]:
     if cost.interval is None:
         yield f"записей {cost.blocks}: для интервала ΔWER этого мало"
     else:
-        low, high = 100 * cost.interval.low, 100 * cost.interval.high
+        low, high = _points(cost.interval.low), _points(cost.interval.high)
         yield (
-            f"поток против той же модели офлайн: ΔWER {100 * cost.difference:+.1f} п.п., "
-            f"95 %-й интервал от {low:+.1f} до {high:+.1f} (записей {cost.blocks})"
+            f"поток против той же модели офлайн: ΔWER {_points(cost.difference)} п. п., "
+            f"интервал 95 % от {low} до {high} (записей {cost.blocks})"
         )
 
 

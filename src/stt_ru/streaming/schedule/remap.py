@@ -81,7 +81,7 @@ def _events(
     that needs no more audio than was taken before comes first.
     """
     if any(math.isnan(chunk.get_timestamp) for chunk in input_chunks):
-        raise StreamingError("модель взяла не весь звук: времена не пересчитать")
+        raise StreamingError("модель взяла не весь звук: времена нельзя пересчитать")
     taken, answered, taken_s = 0, 0, 0.0
     while taken < len(input_chunks) or answered < len(output_chunks):
         is_output = taken == len(input_chunks)
