@@ -329,3 +329,22 @@ def test_a_module_of_the_users_does_not_stand_in_for_the_librarys(place: Place) 
     (place.folder / "json.py").write_text((place.folder / "fakes.py").read_text(encoding="utf-8"))
     place.run("evaluate", "eval.csv", "-m", "json.py:good", "-o", "report.json", "-q")
     assert report_of(place)["models"][0]["wer"] == 0.0
+
+
+def test_no_control_character_of_others_reaches_the_terminal(place: Place) -> None:
+    (place.folder / "evil.py").write_text(
+        "from stt_ru import Transcript\n"
+        "class Evil:\n"
+        "    name = 'evil'\n"
+        "    label = 'e\\x1b[2Jvil'\n"
+        "    warnings = ['w\\x1b]0;t\\x07']\n"
+        "    def transcribe(self, path):\n"
+        "        if path.stem == 'b':\n"
+        "            raise RuntimeError('x\\x1b[31m\\x9b5m')\n"
+        "        return Transcript.from_text('да', 2.0)\n",
+        encoding="utf-8",
+    )
+    done = place.run("evaluate", "eval.csv", "-m", "evil.py:Evil", code=1)
+    for printed in (done.stdout, done.stderr):
+        assert all(character.isprintable() or character == "\n" for character in printed)
+    assert "\\x1b[31m" in done.stderr

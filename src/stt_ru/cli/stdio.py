@@ -7,6 +7,7 @@ import sys
 from typing import TextIO
 
 from stt_ru.errors import ReportError
+from stt_ru.files.wording import harmless
 from stt_ru.files.writing import reason
 
 
@@ -40,7 +41,7 @@ def print_answer(text: str) -> None:
         ReportError: If stdout cannot be written for another reason, e.g. a full disk.
     """
     try:
-        sys.stdout.write(text + "\n")
+        sys.stdout.write(harmless(text) + "\n")
         sys.stdout.flush()
     except BrokenPipeError:
         _silence(sys.stdout)
@@ -54,7 +55,7 @@ def print_answer(text: str) -> None:
 def print_message(text: str) -> None:
     """Print a line to stderr; when it cannot be written there is nobody to tell."""
     try:
-        sys.stderr.write(text + "\n")
+        sys.stderr.write(harmless(text) + "\n")
         sys.stderr.flush()
     except (OSError, ValueError):
         _silence(sys.stderr)

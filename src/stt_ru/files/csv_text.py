@@ -242,5 +242,6 @@ def count_breaks(text: str, start: int, end: int) -> int:
 def csv_line(values: Sequence[object]) -> str:
     """One record as Excel and this module read it, with its line end."""
     line = io.StringIO()
-    csv.writer(line, lineterminator="\n").writerow(values)
-    return line.getvalue()
+    # Cells with a character of the line end are quoted: a lone «\r» is a line end to others.
+    csv.writer(line, lineterminator="\r\n").writerow(values)
+    return line.getvalue()[:-2] + "\n"

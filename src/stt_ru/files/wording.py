@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -9,6 +10,9 @@ if TYPE_CHECKING:
 
 LONGEST_VALUE: Final = 60  # characters
 MOST_NAMES: Final = 5  # in one sentence
+
+# C0 and C1 but for tab and line feed, and the marks that turn the direction of writing.
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def shown(value: str) -> str:
@@ -23,6 +27,20 @@ def shown(value: str) -> str:
         character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
         for character in cut
     )
+
+
+def harmless(text: str) -> str:
+    r"""The text with control characters escaped, line breaks and tabs kept: nothing moves a cursor.
+
+    Names, texts and messages of other programs are printed so, and stand so in pages of text.
+
+    Example:
+        >>> harmless("да\x1b[2Jнет\n")
+        'да\\x1b[2Jнет\n'
+    """
+    if _CONTROL.search(text) is None:
+        return text
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
 def quoted(value: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from stt_ru.analysis.error_analysis import find_confusions, worst
 from stt_ru.analysis.slices import slice_groups
+from stt_ru.files.wording import harmless
 from stt_ru.report.table import COLUMNS, cells, interval, percent, spelling_rows
 
 if TYPE_CHECKING:
@@ -100,4 +101,4 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _md(text: str) -> str:
-    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+    return _SPECIAL.sub(r"\\\1", harmless(" ".join(text.split())))
