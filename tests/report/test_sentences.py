@@ -225,3 +225,13 @@ def test_rates_that_do_not_exist_are_not_spoken_of() -> None:
     found = texts(report(row("", "спасибо " * 30), row("", "5")))
     assert found
     assert all("WER" not in text and "CER" not in text and "–" not in text for text in found)
+
+
+def test_many_rows_of_few_texts_are_not_independent() -> None:
+    rows = [row(f"фраза {n % 9}", f"фраза {n % 9}", audio=f"{n}.wav") for n in range(126)]
+    found = texts(report(*rows, label="a"), report(*rows, label="b"))
+    assert len(found) == 1
+    assert found[0].startswith("разных эталонов 9 на 126 строк: ")
+    assert texts(report(*rows[:20])) == []  # the interval has a warning of its own then
+    others = [row(f"фраза {n}", f"фраза {n}", audio=f"{n}.wav") for n in range(30)]
+    assert texts(report(*others)) == []

@@ -100,3 +100,37 @@ def test_too_few_recordings_are_a_warning(
     statistics = Statistics(group_by=group_by, uncertainties=[one, None], comparisons=())
     found = [note.text for note in trust_notes(statistics)]
     assert [line.startswith(text or "") for line in found] == [True] * (text is not None)
+
+
+def in_rows(label: str, *rows: tuple[int, int]) -> ModelReport:
+    """A report whose rows have so many errors in so many words."""
+    results = [
+        FileResult(
+            audio=str(n),
+            reference=f"слово {n}",
+            hypothesis="",
+            score=Score(EditCounts(deletions=errors, length=words)),
+        )
+        for n, (errors, words) in enumerate(rows)
+    ]
+    return ModelReport(model=label, label=label, rows=len(results), results=results)
+
+
+def test_the_verdict_says_when_the_mean_of_the_rows_orders_the_models_the_other_way() -> None:
+    long_is_bad = in_rows("длинные хуже", (50, 100), (0, 2))
+    short_is_bad = in_rows("короткие хуже", (40, 100), (2, 2))
+    models = [long_is_bad, short_is_bad]
+    lines = verdicts(describe([AlignedReport(one) for one in models]), models)
+    assert lines[0].startswith("короткие хуже лучше длинные хуже на 7.8 п. п. WER")
+    assert lines[1:] == [
+        "длинные хуже и короткие хуже: по среднему WER строк порядок обратный, 25.0 % против "
+        "70.0 %; короткие строки весят в нём столько же, сколько длинные"
+    ]
+
+
+@pytest.mark.parametrize("other", [((60, 100), (1, 2)), ((50, 100), (0, 2))])
+def test_nothing_is_said_when_both_rates_agree_or_nothing_differs(
+    other: tuple[tuple[int, int], ...],
+) -> None:
+    models = [in_rows("a", (50, 100), (0, 2)), in_rows("b", *other)]
+    assert len(verdicts(describe([AlignedReport(one) for one in models]), models)) == 1

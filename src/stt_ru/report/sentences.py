@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from stt_ru.analysis.invented import invented_texts, unheard_rows
 from stt_ru.analysis.loops import has_run_away
 from stt_ru.analysis.punctuation import MARKS
-from stt_ru.analysis.significance import FEW_BLOCKS, LEAST_BLOCKS, RESAMPLES
+from stt_ru.analysis.significance import FEW_BLOCKS, LEAST_BLOCKS, RESAMPLES, macro_average
 from stt_ru.report.table import percent
 from stt_ru.scoring.counts import total_score
 
@@ -78,6 +78,7 @@ def notes(reports: Sequence[AlignedReport]) -> list[Note]:
     for report in reports:
         found += _model_notes(report, name_model=len(reports) > 1)
     found += _different_sets([one.report for one in reports])
+    found += _few_texts(reports)
     return found
 
 
@@ -236,6 +237,21 @@ def _different_sets(reports: Sequence[ModelReport]) -> Iterator[Note]:
     )
 
 
+def _few_texts(reports: Sequence[AlignedReport]) -> Iterator[Note]:
+    """A warning when many rows say the same few things: they are not independent."""
+    for report in reports:
+        references = [row.reference for row in report.scored]
+        distinct = len(set(references))
+        if len(references) >= FEW_BLOCKS > distinct:
+            yield Note(
+                "warning",
+                f"разных эталонов {distinct} на {len(references)} строк: записи одних и тех же "
+                "фраз не независимы, интервал «95 %» для них слишком узок; соберите в группу "
+                "строки одной фразы или одного диктора (--group-by)",
+            )
+            return  # of the same rows for every model
+
+
 def _rate_without(report: ModelReport, rows: set[int]) -> float | None:
     return total_score(
         result.score
@@ -245,13 +261,34 @@ def _rate_without(report: ModelReport, rows: set[int]) -> float | None:
 
 
 def verdicts(statistics: Statistics, reports: Sequence[ModelReport]) -> list[str]:
-    """A sentence in Russian a pair of models: which is better, and whether to believe it."""
+    """One sentence in Russian per pair of models: which is better, and whether to believe it.
+
+    Another follows where the mean WER of the rows orders the two the other way.
+    """
     pairs = statistics.comparisons
     if len(pairs) > MOST_PAIRS:
         rated = [report for report in reports if report.error is None and report.wer is not None]
         best = min(rated, key=lambda report: report.wer or 0.0).label if rated else ""
         pairs = [pair for pair in pairs if best in (pair.label_a, pair.label_b)]
-    return [verdict(pair) for pair in pairs]
+    macro = {report.label: macro_average(row.wer for row in report.results) for report in reports}
+    lines = []
+    for pair in pairs:
+        lines.append(verdict(pair))
+        lines += _other_order(pair, macro.get(pair.label_a), macro.get(pair.label_b))
+    return lines
+
+
+def _other_order(pair: Comparison, macro_a: float | None, macro_b: float | None) -> Iterator[str]:
+    if not pair.difference or macro_a is None or macro_b is None:
+        return
+    if (macro_b - macro_a) * pair.difference < 0:
+        (better, least), (worse, most) = sorted(
+            [(pair.label_a, macro_a), (pair.label_b, macro_b)], key=lambda one: one[1]
+        )
+        yield (
+            f"{better} и {worse}: по среднему WER строк порядок обратный, {percent(least)} % "
+            f"против {percent(most)} %; короткие строки весят в нём столько же, сколько длинные"
+        )
 
 
 def verdict(pair: Comparison) -> str:
