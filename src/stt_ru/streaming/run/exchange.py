@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from stt_ru.errors import StreamingError, sentence_of
-from stt_ru.streaming.queue.chunks import Signal, check_heard
+from stt_ru.streaming.queue.chunks import Signal, check_all_taken
 from stt_ru.streaming.schedule.remap import remap_time
 from stt_ru.streaming.schedule.sender import make_sender
 
@@ -85,7 +85,7 @@ class Exchanges:
             sender.stop()
             del self._senders[id]  # and with it the audio
         inputs = sender.history_so_far()
-        check_heard(inputs)
+        check_all_taken(inputs)
         worked_s = outputs[-1].put_timestamp - inputs[0].get_timestamp
         compute_s = max(0.0, worked_s - asr.input_buffer.waited_s(id))
         if not options.realtime:

@@ -11,7 +11,7 @@ from stt_ru.audio.tracks import channel_map, equal_channels
 from stt_ru.recognition.recognizer import Transcript
 from stt_ru.results import Segment
 from stt_ru.streaming.queue.buffer import Exit
-from stt_ru.streaming.queue.chunks import OutputChunk, TranscriptionChunk, check_heard
+from stt_ru.streaming.queue.chunks import OutputChunk, TranscriptionChunk, check_all_taken
 from stt_ru.streaming.schedule.caller import receive_transcription
 from stt_ru.streaming.schedule.sender import make_sender
 
@@ -104,7 +104,7 @@ class StreamingToOffline:
             )
         finally:
             sender.stop()
-        check_heard(sender.history_so_far())
+        check_all_taken(sender.history_so_far())
         return TranscriptionChunk.join(chunks)
 
 
