@@ -7,6 +7,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Final
 
 from stt_ru.audio import SAMPLE_RATE
+from stt_ru.audio.tracks import stem_of_row
 from stt_ru.errors import ModelLoadError, UsageError, sentence_of
 from stt_ru.streaming.timing.files import (
     WordTime,
@@ -163,15 +164,15 @@ def _words_of_files(samples: Sequence[Sample], timings: Path) -> Mapping[int, li
     found: dict[int, list[WordTime]] = {}
     if timings.is_dir():
         for row, sample in enumerate(samples):
-            name = _name(sample)
-            file = timings / f"{name}.TextGrid"
+            file = timings / f"{stem_of_row(sample.path.stem, sample.channel)}.TextGrid"
             if file.is_file():
                 found[row] = read_textgrid(file)
         kind = "TextGrid"
     else:
         recordings: dict[str, Any] = read_ctm(timings)
         for row, sample in enumerate(samples):
-            names = (_name(sample), sample.audio, sample.path.name, sample.path.stem)
+            own = stem_of_row(sample.path.stem, sample.channel)
+            names = (own, sample.audio, sample.path.name, sample.path.stem)
             known = next((name for name in names if name in recordings), None)
             if known is not None:
                 found[row] = recordings[known]
@@ -179,9 +180,3 @@ def _words_of_files(samples: Sequence[Sample], timings: Path) -> Mapping[int, li
     if not found:
         raise UsageError(f"--timings {timings}: ни одной записи манифеста нет в файлах {kind}")
     return found
-
-
-def _name(sample: Sample) -> str:
-    """Of a recording's file of times: its stem, and the channel where there is one."""
-    stem = sample.path.stem
-    return stem if sample.channel is None else f"{stem}.{sample.channel}"
