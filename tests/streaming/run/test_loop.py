@@ -41,7 +41,7 @@ from stt_ru.streaming.run.report import (
 from stt_ru.streaming.run.results import StreamOptions, StreamReport
 from stt_ru.streaming.run.sources import LoadedStream, StreamSource
 from stt_ru.streaming.timing.ctc import CtcModel
-from stt_ru.streaming.timing.reference_words import TrueWords
+from stt_ru.streaming.timing.reference_words import ReferenceWords
 from tests.streaming.fakes import PATIENCE_S, FunctionASR, tone
 
 
@@ -64,7 +64,7 @@ def run(
     **more: object,
 ) -> list[StreamReport]:
     source = StreamSource("model", "модель", load)
-    truth = TrueWords(samples, no_aligner)
+    truth = ReferenceWords(samples, no_aligner)
     return list(evaluate_streams([source], samples, truth, [options], **more))  # type: ignore[arg-type]
 
 
@@ -298,7 +298,7 @@ def test_an_aligner_that_does_not_load_is_tried_once(tmp_path: Path) -> None:
         raise ModelLoadError("модель не CTC")
 
     source = StreamSource("model", "модель", lambda: LoadedStream(DummyASR()))
-    (report,) = evaluate_streams([source], samples, TrueWords(samples, load))
+    (report,) = evaluate_streams([source], samples, ReferenceWords(samples, load))
     assert errors(report) == ["модель не CTC"] * 3
     assert len(asked) == 1
 
@@ -421,7 +421,7 @@ def test_ctrl_c_in_the_offline_pass_keeps_what_was_streamed(tmp_path: Path) -> N
     recognizer = Channels()
     load = partial(streamed, recognizer)
     source = StreamSource("model", "модель", load)
-    truth = TrueWords(samples, no_aligner)
+    truth = ReferenceWords(samples, no_aligner)
     reports = []
     with pytest.raises(KeyboardInterrupt):  # noqa: PT012 - what came before it counts
         for report in evaluate_streams([source], samples, truth, progress=Interrupting()):

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from stt_ru.streaming.measures.evaluation import StreamingEvaluationResults
     from stt_ru.streaming.queue.buffer import RecordingId
     from stt_ru.streaming.run.sources import LoadedStream, StreamInfo, StreamSource
-    from stt_ru.streaming.timing.reference_words import TrueWords
+    from stt_ru.streaming.timing.reference_words import ReferenceWords
 
 logger = logging.getLogger(__name__)
 
@@ -66,7 +66,7 @@ class ResultListener(Protocol):
 def evaluate_streams(
     sources: Iterable[StreamSource],
     samples: Sequence[Sample],
-    truth: TrueWords,
+    truth: ReferenceWords,
     levels: Sequence[StreamOptions] = (StreamOptions(),),
     *,
     with_offline: bool = True,
@@ -111,7 +111,7 @@ class _Task:
     """What every model is measured on, and who is told."""
 
     samples: Sequence[Sample]
-    truth: TrueWords
+    truth: ReferenceWords
     listener: ProgressListener
     on_result: ResultListener | None
 
@@ -394,7 +394,7 @@ def _how(options: StreamOptions) -> Mapping[str, str]:
 
 
 def _signature(
-    info: StreamInfo, samples: Sequence[Sample], options: StreamOptions, truth: TrueWords
+    info: StreamInfo, samples: Sequence[Sample], options: StreamOptions, truth: ReferenceWords
 ) -> Signature:
     kinds = sorted(set(truth.sources.values())) or ["none"]
     return sign(
