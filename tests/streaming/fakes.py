@@ -1,4 +1,4 @@
-"""What stands in for models and recordings in these tests."""
+"""Fake models and recordings for these tests."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from stt_ru.streaming.queue.chunks import (
 )
 from tests.fakes import FakeClock
 
-# The machine may be busy with other things, and a property is tried in each run of the tests.
+# No deadline: the machine may be busy. Fewer examples: properties are tested on every run.
 PATIENT = settings(deadline=None, max_examples=50)
 
-PATIENCE_S = 20.0  # a real thread is never waited for longer
+PATIENCE_S = 20.0  # the longest wait for a real thread
 
 
 class ScriptedASR(StreamingASR):
-    """For each chunk works a given time and answers a given number of words; «w1 w2 …» in all."""
+    """Works a given time on each chunk and answers a given number of words: «w1 w2 …» in total."""
 
     name = "scripted"
 
@@ -82,7 +82,7 @@ def tone(seconds: float, rate: int = 16_000) -> NDArray[np.float32]:
 
 
 def answer(text: str, at: float, processed: float = 0.0, uid: RecordingId = "all") -> OutputChunk:
-    """An answer that replaces the whole text, taken when it was put."""
+    """An answer that replaces the whole text and is taken as soon as it is put."""
     part = TranscriptionChunk(uid=uid, text=text)
     return OutputChunk(data=part, seconds_processed=processed, put_timestamp=at, get_timestamp=at)
 

@@ -1,4 +1,4 @@
-"""What a recording goes through before a network hears it: rooms, telephones, noise, gain."""
+"""Augmentation of training recordings: room, telephone, noise and gain."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 Waveform = NDArray[np.float32]
 
 SAMPLE_RATE = 16_000
-FAST_STEP = 1600  # lengths are multiples of 0.1 s, so that Fourier transforms have small factors
+FAST_STEP = 1600  # lengths are multiples of 0.1 s, so that FFT sizes have small prime factors
 
 
 def reverberate(audio: Waveform, rng: np.random.Generator) -> Waveform:
@@ -35,7 +35,7 @@ def equalize(audio: Waveform, rng: np.random.Generator) -> Waveform:
 
 
 def telephone(audio: Waveform, rng: np.random.Generator) -> Waveform:
-    """Through an 8 kHz channel, half of the times with the 8 bits of G.711 mu-law."""
+    """Pass through an 8 kHz channel, in half of the cases with 8-bit G.711 mu-law."""
     narrow = soxr.resample(audio, SAMPLE_RATE, 8000, quality="LQ")
     if rng.random() < 0.5:
         level = np.log1p(255 * np.minimum(np.abs(narrow), 1)) / np.float32(np.log(256))
@@ -48,7 +48,7 @@ def telephone(audio: Waveform, rng: np.random.Generator) -> Waveform:
 def add_noise(audio: Waveform, rng: np.random.Generator, snr_db: float) -> Waveform:
     """Add noise with a spectrum of f^-a, a in [0, 2], at ``snr_db`` below the mean power."""
     spectrum = np.fft.rfft(rng.standard_normal(audio.size, np.float32))
-    slope = rng.uniform(0.0, 1.0)  # of the amplitude: half of the power's
+    slope = rng.uniform(0.0, 1.0)  # of the amplitude, half that of the power
     spectrum /= np.maximum(np.arange(spectrum.size, dtype=np.float32), 20) ** np.float32(slope)
     noise = np.fft.irfft(spectrum, audio.size)
     scale = np.sqrt((audio**2).mean() / max((noise**2).mean(), 1e-20)) * 10 ** (-snr_db / 20)
@@ -56,12 +56,12 @@ def add_noise(audio: Waveform, rng: np.random.Generator, snr_db: float) -> Wavef
 
 
 def augment(audio: Waveform, rng: np.random.Generator, *, is_telephone: bool = False) -> Waveform:
-    """One random chain of all the effects.
+    """Apply a random chain of the effects.
 
     Args:
         audio: 16 kHz speech.
         rng: Source of randomness.
-        is_telephone: The speech has been through an 8 kHz channel already.
+        is_telephone: Whether the speech is already from an 8 kHz channel.
     """
     before, after = rng.uniform(0.02, 0.4, 2)
     audio = np.pad(audio, (int(before * SAMPLE_RATE), int(after * SAMPLE_RATE)))

@@ -1,8 +1,8 @@
-"""Measure the embedded models on what they were not trained on.
+"""Measure the embedded models on data they were not trained on.
 
-Every set is made anew from fixed seeds: sentences of the grammar's test part, real recordings of
+Every set is generated from fixed seeds: sentences of the grammar's test part, real recordings of
 the test part, sixty sentences written by hand. Rates are over all words of a set; the interval is
-the 95 % percentile bootstrap over utterances. The sets that ``train.py`` watches are others.
+the 95 % percentile bootstrap over utterances. The validation sets of ``train.py`` are different.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ Recognize = Callable[[Waveform], str]
 
 @dataclass(frozen=True, slots=True)
 class TestSet:
-    """Utterances that are reported in one row.
+    """Utterances reported in one row.
 
     Attributes:
         title: Name of the row.
-        items: Audio at 16 kHz and what is said.
+        items: Audio at 16 kHz and the reference.
     """
 
     title: str
@@ -48,7 +48,7 @@ class TestSet:
 
 
 def rate_with_interval(counts: list[tuple[int, int]]) -> tuple[float, float, float]:
-    """Percent of errors of (errors, length) pairs and its 95 % bootstrap interval."""
+    """Error rate of (errors, length) pairs, per cent, and its 95 % bootstrap interval."""
     table = np.array(counts)
     draws = np.random.default_rng(SEED).integers(0, len(table), (RESAMPLES, len(table)))
     sums = table[draws].sum(axis=1)
@@ -57,13 +57,13 @@ def rate_with_interval(counts: list[tuple[int, int]]) -> tuple[float, float, flo
 
 
 def grammar_texts(count: int, seed: int, *domains: Domain) -> list[str]:
-    """Test sentences of some domains, as many of each."""
+    """Test sentences of some domains, in equal shares."""
     source = sentences(seed, "test", held_out_texts(), dict.fromkeys(domains, 1.0))
     return [next(source) for _ in range(count)]
 
 
 def synthetic_sets(build: Path, free_text: Path, count: int) -> Iterable[TestSet]:
-    """Everything that is read by synthesizers."""
+    """All sets read by synthesizers."""
     rng = random.Random(SEED)
     engine = voices.Espeak(ESPEAK_LIBRARY, ESPEAK_DATA, build)
 
@@ -104,13 +104,13 @@ def ru_tts_items(texts: list[str]) -> list[tuple[Waveform, str]]:
 
 
 def festival_items(texts: list[str]) -> list[tuple[Waveform, str]]:
-    """Texts that festival's voice can read, and how it reads them."""
+    """The texts that festival's voice can read, with its audio."""
     spoken = zip(voices.festival(texts), texts, strict=True)
     return [(audio, text) for audio, text in spoken if audio is not None]
 
 
 def save_sets(sets: Iterable[TestSet], folder: Path) -> None:
-    """Keep what synthesizers said, one file a set, so that it is made only once."""
+    """Save the synthesised speech, one file per set, so that it is made only once."""
     folder.mkdir(parents=True, exist_ok=True)
     for i, test in enumerate(sets):
         audio = np.concatenate([waveform for waveform, _ in test.items])
@@ -152,8 +152,8 @@ def manifest_set(title: str, manifest: Path, *, held_out_only: bool = False) -> 
     Args:
         title: Name of the row.
         manifest: Audio paths are relative to it.
-        held_out_only: Keep only texts that the training prompts do not have; texts with figures or
-            Latin letters are left out too, since the reference does not say how they are read.
+        held_out_only: Keep only texts not among the training prompts; texts with digits or Latin
+            letters are also dropped, since the reference does not tell how they are read.
     """
     items = []
     trained = {normalize(p.text) for p in load_prompts() if p.part == "train"}
@@ -170,7 +170,7 @@ def manifest_set(title: str, manifest: Path, *, held_out_only: bool = False) -> 
 
 
 def training_overlap(sets: Iterable[TestSet], shards: Path) -> int:
-    """How many test texts stand in the training shards (0, if all is well)."""
+    """The number of test texts found in the training shards; should be 0."""
     trained: set[str] = set()
     for path in shards.glob("*.npz"):
         with np.load(path) as data:
@@ -201,7 +201,7 @@ def streaming(folder: Path, chunk_ms: int) -> Recognize:
 
 
 def measure(sets: list[TestSet], recognize: Recognize, title: str) -> list[dict[str, Any]]:
-    """Print a table of one model; its rows."""
+    """Print the table of one model; returns its rows."""
     print(f"\n{title}\n{'set':36}{'n':>5}{'words':>7}   {'WER, %':22}{'CER, %':22}")
     rows = []
     for test in sets:
@@ -224,7 +224,7 @@ def measure(sets: list[TestSet], recognize: Recognize, title: str) -> list[dict[
 
 
 def batch_agrees(sets: list[TestSet], model: Any, recognize: Recognize, size: int = 8) -> str:
-    """How many utterances read the same in batches and one by one."""
+    """A sentence on how many utterances give the same text in batches and one by one."""
     same = total = 0
     for test in sets:
         for start in range(0, min(len(test.items), 64), size):
@@ -240,7 +240,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     here = Path(__file__).parent
     parser.add_argument("--build", type=Path, default=Path("build/tiny_ru"))
-    parser.add_argument("--model", type=Path, help="folder of tiny-ru, as it is shipped")
+    parser.add_argument("--model", type=Path, help="folder of tiny-ru as shipped")
     parser.add_argument("--float-model", type=Path, help="folder of the model before quantisation")
     parser.add_argument("--stream-model", type=Path, help="folder of tiny-ru-stream")
     parser.add_argument("--chunks", type=int, nargs="*", default=[80, 240, 640], help="ms")

@@ -1,9 +1,9 @@
-"""Write a trained network as ONNX: float, then int8, with its configuration and vocabulary.
+"""Export a trained network to ONNX, in float and int8, with its configuration and vocabulary.
 
-``tiny-ru`` takes normalised features of a batch, as onnx-asr's ``nemo-conformer-ctc`` wants them.
-``tiny-ru-stream`` takes power spectra of a piece of one recording and the state left by the piece
-before; mel bands, logarithm and running normalisation are part of the graph. Batch normalisation is
-folded into the convolutions, and their weights are stored in 8 bits.
+``tiny-ru`` takes the normalised features of a batch, as onnx-asr's ``nemo-conformer-ctc`` requires.
+``tiny-ru-stream`` takes power spectra of a piece of one recording and the state left by the
+previous piece; mel bands, logarithm and running normalisation are part of the graph. Batch
+normalisation is folded into the convolutions, whose weights are stored in 8 bits.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ NEVER = 1 << 60  # the end of a stream that has not ended
 
 
 class Graph:
-    """A list of ONNX nodes with a method that adds one and returns its output's name."""
+    """A list of ONNX nodes; each method adds nodes and returns the name of the output."""
 
     def __init__(self) -> None:
         self.nodes: list[onnx.NodeProto] = []
         self.constants: list[onnx.TensorProto] = []
 
     def add(self, operator: str, *inputs: str, output: str = "", **attributes: Any) -> str:
-        """Append a node; its output gets a name of its own unless one is given."""
+        """Append a node; its output gets a unique name unless one is given."""
         output = output or f"{operator.lower()}_{len(self.nodes)}"
         name = f"{operator}_{len(self.nodes)}"
         self.nodes.append(helper.make_node(operator, list(inputs), [output], name, **attributes))
@@ -103,11 +103,11 @@ class Graph:
 
 
 def offline_graph(network: Network) -> onnx.ModelProto:
-    """The whole utterance at once; padding is masked in every layer.
+    """The graph for whole utterances; padding is masked in every layer.
 
-    As in training the recording gets quiet around it (each band's minimum), ``HEAD_FRAMES`` and
-    ``TAIL_FRAMES``, and the scores are those from ``LATE_ROWS`` after its beginning on: onnx-asr
-    reads as many rows as the recording has.
+    As in training, the recording is surrounded by silence (the minimum of each band),
+    ``HEAD_FRAMES`` and ``TAIL_FRAMES`` long, and the scores start ``LATE_ROWS`` after its
+    beginning: onnx-asr reads as many rows as the recording has.
     """
     g = Graph()
     time = g.add("Gather", g.add("Shape", "audio_signal"), g.constant(2, np.int64))
@@ -171,13 +171,13 @@ def offline_graph(network: Network) -> onnx.ModelProto:
 
 
 def streaming_graph(network: Network) -> onnx.ModelProto:
-    """One piece of a recording.
+    """The graph for one piece of a recording.
 
     Inputs are ``power`` (frames, 257), a multiple of 8 frames; ``end``, the number of frames of the
-    recording, or a very large number while it is not known; and the state, all zeros at first:
-    ``position`` (frames before), ``sums`` (of frames, of squares, of ones) and a cache for each
-    convolution. The state's outputs have the same names with ``next_`` before. ``logprobs`` (frames
-    / 4, 34) lags behind by two steps of 8 frames; rows before the start and after the end are
+    recording, or a very large number as long as it is unknown; and the state, initially all zeros:
+    ``position`` (frames so far), ``sums`` (of frames, of squares, of ones) and a cache per
+    convolution. The outputs of the state have the same names prefixed with ``next_``. ``logprobs``
+    (frames / 4, 34) lags by two steps of 8 frames; rows before the start and after the end are
     blank.
     """
     g = Graph()
@@ -189,7 +189,7 @@ def streaming_graph(network: Network) -> onnx.ModelProto:
         return name
 
     def inside(first: str, count: str, end: str) -> str:
-        """1 for the numbers ``first + 0 … count - 1`` that are in [0, end), else 0; (1, count)."""
+        """1 for each of ``first + 0 … count - 1`` within [0, end), else 0; shape (1, count)."""
         numbers = g.add("Range", g.constant(0, np.int64), count, g.constant(1, np.int64))
         numbers = g.add("Add", numbers, first)
         started = g.add("GreaterOrEqual", numbers, g.constant([0], np.int64))
@@ -199,7 +199,7 @@ def streaming_graph(network: Network) -> onnx.ModelProto:
         )
 
     def cached(x: str, name: str, channels: int, length: int) -> str:
-        """The last ``length`` columns of the past, then ``x``; what to keep is put out."""
+        """The last ``length`` columns of the past, then ``x``; outputs the columns to keep."""
         past = state(name, [1, channels, length])
         joined = g.add("Concat", past, x, axis=2)
         keep = [g.constant([value], np.int64) for value in (-length, np.iinfo(np.int64).max, 2)]
@@ -217,7 +217,7 @@ def streaming_graph(network: Network) -> onnx.ModelProto:
     log_mel = g.add("Log", g.add("Add", mel, g.constant(LOG_GUARD)))
     shifted = g.add("Sub", log_mel, g.constant(PRIOR_MEAN))
 
-    # decayed sums of [frames, squares, ones] up to each frame: a triangle of powers of the decay
+    # Decayed sums of [frames, squares, ones] up to each frame: a triangle of powers of the decay.
     number = g.add(
         "Range", g.constant(0.0), g.add("Cast", frames, to=TensorProto.FLOAT), g.constant(1.0)
     )
@@ -252,7 +252,7 @@ def streaming_graph(network: Network) -> onnx.ModelProto:
     )
     count_now, first, end = frames, "position", "end"
     for i, (layer, cache) in enumerate(zip(network.stem, (4, 3, 3), strict=True)):
-        # a strided layer waits for two columns ahead: one of its own steps behind
+        # A strided layer waits for two columns ahead, so it lags by one of its own steps.
         joined = cached(x, f"stem_{i}", int(layer.weight.shape[1]), cache)
         count_now = g.add("Div", count_now, g.constant(2, np.int64))
         first = (
@@ -297,11 +297,11 @@ def streaming_graph(network: Network) -> onnx.ModelProto:
 
 
 def store_int8(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The same graph with the convolutions' weights in 8 bits, a scale for each output channel.
+    """The same graph with the convolution weights in 8 bits, one scale per output channel.
 
-    Products stay float, so the text is that of the float model on any processor. Cast and Mul,
-    not DequantizeLinear: onnxruntime works those out once, when it loads the model, and the other
-    one again for every piece of a stream.
+    Products stay in float, so the text is that of the float model on any processor. Cast and Mul
+    are used rather than DequantizeLinear: onnxruntime folds them once, when it loads the model, but
+    would evaluate the latter for every piece of a stream.
     """
     stored = onnx.ModelProto()
     stored.CopyFrom(model)
@@ -329,7 +329,7 @@ def store_int8(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def verify(network: Network, model: onnx.ModelProto) -> float:
-    """Largest difference of log-probabilities between torch and the offline graph, in a batch."""
+    """Largest difference in log-probabilities between torch and the offline graph on a batch."""
     rng = np.random.default_rng(0)
     recordings = [rng.normal(size=(n, N_MELS)).astype(np.float32) for n in (203, 96, 401)]
     with torch.no_grad():

@@ -1,8 +1,8 @@
-"""Log-mel frames before normalisation, and the normalisation of onnx-asr's ``nemo80`` on top.
+"""Log-mel frames, and the normalisation of onnx-asr's ``nemo80`` as a separate step.
 
-Training stores frames that are not normalised, so that noise can still be added to them and that
-the streaming model can normalise as it goes. ``check`` proves that the two steps together are what
-``NemoPreprocessorNumpy("nemo80")`` computes.
+Training data is stored unnormalised, so that noise can still be added and the streaming model can
+normalise frame by frame. ``check`` verifies that the two steps together compute the same as
+``NemoPreprocessorNumpy("nemo80")``.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def log_mel(audio: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def normalize(frames: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Mean 0 and variance 1 in every band over the recording."""
+    """Frames with mean 0 and variance 1 in every band over the recording."""
     deviation = frames.std(axis=0, ddof=1) + 1e-5
     normalized: NDArray[np.float32] = (frames - frames.mean(axis=0)) / deviation
     return normalized

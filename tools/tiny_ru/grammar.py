@@ -1,18 +1,18 @@
-"""Sentences of our own for the embedded models to learn from.
+"""Our own sentences for training the embedded models.
 
 A template is a line of text with alternatives in brackets, ``[да|нет|]``, and slots in braces,
 ``{phone}``; a slot is another template list or a function of the random generator. Five domains:
 telephone menus, calls, commands to an assistant, numbers with their nouns, everyday sentences. Two
-more teach spelling where the templates' words run out: combinations of any words of the lexicon in
-grammatical but senseless sentences, and chains of inflected words.
+more teach spelling beyond the words of the templates: combinations of arbitrary words of the
+lexicon in grammatical but meaningless sentences, and chains of inflected words.
 
-A sentence belongs to the training, watching or test part by the hash of its normalised text, so the
-parts never share a sentence, whatever the seed.
+The hash of its normalised text assigns a sentence to the training, watch or test part, so the parts
+never share a sentence, whatever the seed.
 
-Run as a program it prints sentences of one part.
+Run as a program, it prints sentences of one part.
 """
 
-# ruff: noqa: E501 (a template stands on one line, however long)
+# ruff: noqa: E501 (one template per line, however long)
 
 from __future__ import annotations
 
@@ -366,7 +366,7 @@ DOMAINS: dict[Domain, str] = {
     "chains": CHAINS,
 }
 
-# what each domain is worth in a draw
+# The weight of each domain in a draw.
 Mix = dict[Domain, float]
 GENERAL: Mix = {
     "menus": 0.22,
@@ -377,7 +377,7 @@ GENERAL: Mix = {
     "combinations": 0.09,
     "chains": 0.06,
 }
-# what the published figure on grammar sentences is made of, in equal parts
+# The domains of the published figure on grammar sentences, in equal parts.
 MEANINGFUL: tuple[Domain, ...] = ("menus", "calls", "commands", "numbers", "everyday")
 _PREPOSITIONS = (
     ("в", "loc"), ("на", "loc"), ("о", "loc"), ("при", "loc"), ("с", "ins"), ("под", "ins"),
@@ -411,7 +411,7 @@ _NOT_LETTERS = re.compile(r"[^а-я]+")
 
 
 def normalize(text: str) -> str:
-    """Lower-case Russian words with single spaces, «ё» as «е»: what the network writes."""
+    """Lower-case Russian words with single spaces, «ё» as «е»: the form the network outputs."""
     return _NOT_LETTERS.sub(" ", text.lower().replace("ё", "е")).strip()
 
 
@@ -507,7 +507,7 @@ class Grammar:
         }  # fmt: skip
 
     def sentence(self) -> str:
-        """One sentence, with the commas that a reader would pause at."""
+        """One sentence, with commas where a reader would pause."""
         templates = self.rng.choices(self.domains, self.weights)[0]
         return self.expand(self.rng.choice(templates))
 

@@ -1,8 +1,8 @@
 """Words of the grammar and their inflection.
 
-Everything here was written for this project. The inflection rules are rough: a form that no
-grammarian would accept is still read aloud exactly as it is spelled, and that is all a recogniser
-needs to learn how sounds become letters.
+Everything here was written for this project. The inflection rules are rough: even an ungrammatical
+form is read aloud exactly as it is spelled, which is all a recogniser needs to learn the mapping
+from sounds to letters.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ CASES = ("nom", "gen", "dat", "acc", "ins", "loc")
 _HUSH = "жшчщ"
 _VELAR = "кгх"
 
-# «слово» or «слово:родительный множественного», where a vowel comes or goes
+# «слово», or «слово:родительный множественного» for a fleeting vowel
 _MASCULINE = """стол дом город магазин телефон номер вопрос ответ заказ счёт билет поезд автобус
 вокзал аэропорт завод театр музей банк офис отдел этаж подъезд район проспект переулок:переулков
 документ договор паспорт пароль адрес сигнал звук экран интернет компьютер принтер файл текст
@@ -260,7 +260,7 @@ def _genitive_unit(value: int) -> str:
 
 
 def plural(count: int, one: str, few: str, many: str) -> str:
-    """The noun form that Russian wants after ``count``: «минута», «минуты» or «минут»."""
+    """The noun form that Russian requires after ``count``: «минута», «минуты» or «минут»."""
     if count % 10 == 1 and count % 100 != 11:
         return one
     if count % 10 in (2, 3, 4) and count % 100 not in (12, 13, 14):
@@ -292,7 +292,7 @@ def _decline(word: str, gender: str, plural_genitive: str) -> tuple[dict[str, st
     if gender == "m" and last not in "аьй":
         stem = word
         if plural_genitive and plural_genitive.endswith("ов"):
-            stem = plural_genitive[:-2]  # the vowel that comes and goes: звонок, звонков
+            stem = plural_genitive[:-2]  # the fleeting vowel: звонок, звонков
         elif plural_genitive:
             stem = plural_genitive[:-2]
         vowel = "и" if stem[-1] in _HUSH + _VELAR else "ы"

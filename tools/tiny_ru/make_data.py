@@ -1,12 +1,12 @@
 """Make training data: shards of log-mel frames with their texts.
 
 ``espeak`` and ``festival`` read sentences of the grammar's training part; ``prompts`` has the
-announcer's training texts, alone and joined; ``spliced`` has sentences made of pieces of them;
-``reader`` has stretches of the reader's sentences, and pieces put together. Every item goes through
-``augment``. No text equals one that is held out; none that is made here contains one (from three
-words on), but two short prompts stand inside longer ones of the announcer's. Shards can be added
-while training runs. ``watch`` makes small clean sets to look at meanwhile, apart from those that
-``evaluate.py`` uses.
+announcer's training prompts, alone and joined; ``spliced`` has sentences made of pieces of them;
+``reader`` has stretches of the reader's sentences, and pieces joined together. Every item goes
+through ``augment``. No text equals a held-out one; no generated text contains one (of three words
+or more), though two short prompts occur inside longer prompts of the announcer. Shards can be added
+while training runs. ``watch`` makes small clean sets for validation during training, separate from
+those that ``evaluate.py`` uses.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SHARD = 1000  # utterances
 
 
 class Item(NamedTuple):
-    """16 kHz audio and what is said."""
+    """16 kHz audio and its text."""
 
     audio: NDArray[np.float32]
     text: str
@@ -51,12 +51,12 @@ def held_out_texts() -> list[str]:
 
 
 def of_part(recordings: list[Recording], part: Part) -> list[Recording]:
-    """Those recordings that belong to a part."""
+    """The recordings that belong to a part."""
     return [recording for recording in recordings if recording.part == part]
 
 
 def training_texts(seed: int, mix: Mix = GENERAL) -> Iterator[str]:
-    """Sentences of the training part, some of the short ones joined in pairs."""
+    """Sentences of the training part, with some short ones joined in pairs."""
     rng = random.Random(seed + 7)
     source = sentences(seed, "train", held_out_texts(), mix)
     for sentence in source:
@@ -67,7 +67,7 @@ def training_texts(seed: int, mix: Mix = GENERAL) -> Iterator[str]:
 
 
 def espeak_items(seed: int, build: Path, mix: Mix) -> Iterator[Item]:
-    """Sentences read by stock and random variants, at any rate, pitch and vocal tract."""
+    """Sentences read by stock and random variants, with random rate, pitch and vocal tract."""
     rng = random.Random(seed)
     generator = np.random.default_rng(seed)
     engine = voices.Espeak(ESPEAK_LIBRARY, ESPEAK_DATA, build)
@@ -100,7 +100,7 @@ def festival_items(seed: int) -> Iterator[Item]:
 
 
 def prompt_items(seed: int) -> Iterator[Item]:
-    """The announcer's training prompts: one, or several one after another; numbers in strings."""
+    """The announcer's training prompts: single, several in a row, or sequences of digits."""
     rng = random.Random(seed)
     generator = np.random.default_rng(seed)
     prompts = of_part(load_prompts(), "train")
@@ -129,7 +129,7 @@ def prompt_items(seed: int) -> Iterator[Item]:
 def _together(
     pieces: list[Piece], generator: np.random.Generator, *, is_telephone: bool
 ) -> NDArray[np.float32]:
-    """Pieces one after another at one random rate, some with a short pause between."""
+    """The pieces joined at one random rate, some with a short pause between."""
     parts: list[NDArray[np.float32]] = []
     for piece in pieces:
         pause_s = generator.choice((0.0, generator.uniform(0.0, 0.25)))
@@ -144,7 +144,7 @@ def _text_of(pieces: list[Piece]) -> str:
 
 
 def spliced_items(seed: int, model: Path) -> Iterator[Item]:
-    """The announcer's words in sentences of the grammar, where they suffice, and in any order."""
+    """The announcer's words as sentences of the grammar, where they suffice, or at random."""
     rng = random.Random(seed)
     generator = np.random.default_rng(seed)
     pieces = Pieces(of_part(load_prompts(), "train"), Aligner(model), rng)
@@ -164,7 +164,7 @@ def spliced_items(seed: int, model: Path) -> Iterator[Item]:
 
 
 def reader_items(seed: int, model: Path) -> Iterator[Item]:
-    """Stretches of the reader's sentences, and a few of them put together."""
+    """Stretches of the reader's sentences, and a few pieces joined together."""
     rng = random.Random(seed)
     generator = np.random.default_rng(seed)
     pieces = Pieces(of_part(load_readings(), "train"), Aligner(model), rng)
@@ -180,7 +180,7 @@ def reader_items(seed: int, model: Path) -> Iterator[Item]:
 
 
 def watch_sets(seed: int, build: Path) -> dict[str, list[Item]]:
-    """Sentences and prompts of the watching part; voices seen and not."""
+    """Sentences and prompts of the watch part, by seen and unseen voices."""
     rng = random.Random(seed)
     engine = voices.Espeak(ESPEAK_LIBRARY, ESPEAK_DATA, build)
     source = sentences(seed, "watch", held_out_texts(), dict.fromkeys(MEANINGFUL, 1.0))
@@ -194,7 +194,7 @@ def watch_sets(seed: int, build: Path) -> dict[str, list[Item]]:
 
 
 def save_shard(path: Path, items: list[Item]) -> float:
-    """Write one shard at once, under its name only when complete; its hours of audio."""
+    """Write one shard atomically; returns its hours of audio."""
     frames = [log_mel(item.audio) for item in items]
     temporary = path.with_suffix(".tmp")
     with temporary.open("wb") as file:
@@ -209,12 +209,12 @@ def save_shard(path: Path, items: list[Item]) -> float:
 
 
 def main() -> None:
-    """Make shards of one source."""
+    """Make the shards of one source."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     sources = ("espeak", "festival", "prompts", "spliced", "reader", "watch")
     parser.add_argument("source", choices=sources)
     parser.add_argument("--shards", type=int, default=20, help=f"of {SHARD} utterances each")
-    parser.add_argument("--seed", type=int, default=1, help="another seed adds other data")
+    parser.add_argument("--seed", type=int, default=1, help="a different seed adds different data")
     parser.add_argument("--build", type=Path, default=Path("build/tiny_ru"))
     parser.add_argument(
         "--everyday", type=float, default=GENERAL["everyday"], help="weight of everyday sentences"
@@ -223,7 +223,7 @@ def main() -> None:
         "--model",
         type=Path,
         default=Path("src/stt_ru/models/tiny_ru"),
-        help="folder of the model that finds the words of real recordings",
+        help="folder of the model that locates the words of real recordings",
     )
     arguments = parser.parse_args()
     check()

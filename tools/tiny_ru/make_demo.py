@@ -1,10 +1,10 @@
-"""Make ``fixtures/demo``: short recordings with references that the embedded models never saw.
+"""Make ``fixtures/demo``: short recordings with references the embedded models have never seen.
 
-Real prompts of the announcer whose texts are held out, and test sentences of the grammar read by
-held-out voices of espeak-ng.
+They are real prompts of the announcer with held-out texts, and test sentences of the grammar read
+by held-out espeak-ng voices.
 """
 
-# ruff: noqa: E501 (a recording stands on one line)
+# ruff: noqa: E501 (one recording per line)
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class Spoken:
     """One utterance.
 
     Attributes:
-        source: Who speaks.
+        source: The speaker.
         voice: Name of the prompt or of the espeak-ng variant.
-        text: Reference in ordinary writing.
-        noise_db: Signal-to-noise ratio of added noise, or None.
+        text: The reference in ordinary spelling.
+        noise_db: Signal-to-noise ratio of the added noise, dB; None for no noise.
     """
 
     source: Source
@@ -48,7 +48,7 @@ class Spoken:
     noise_db: float | None = None
 
 
-# file name with the format's suffix, sample rate, one utterance a channel
+# File name with the format's suffix, sampling rate in Hz, one utterance per channel.
 DEMO: tuple[tuple[str, int, tuple[Spoken, ...]], ...] = (
     ("01-letter.wav", 16000, (Spoken("espeak", "f3", "Письмо от клиента пятьдесят пять девяносто четыре."),)),
     ("02-accept.wav", 8000, (Spoken("prompt", "vm-saveoper", "Нажмите один, чтобы принять эту запись. Или просто оставайтесь на линии."),)),
@@ -80,7 +80,7 @@ DEMO: tuple[tuple[str, int, tuple[Spoken, ...]], ...] = (
     )),
 )  # fmt: skip
 
-# libsndfile's names; Opus is OGG too
+# libsndfile's names; Opus is also in an OGG container.
 FORMATS = {
     ".wav": ("WAV", "PCM_16"),
     ".flac": ("FLAC", "PCM_16"),
@@ -91,7 +91,7 @@ FORMATS = {
 
 
 def speak(spoken: Spoken, engine: voices.Espeak, rng: np.random.Generator) -> NDArray[np.float32]:
-    """The utterance at 16 kHz with a little silence around it."""
+    """The utterance at 16 kHz with short silence around it."""
     if spoken.source == "espeak":
         if spoken.voice not in voices.TEST_VARIANTS:
             raise ValueError(f"{spoken.voice} is not a held-out voice")
@@ -104,7 +104,7 @@ def speak(spoken: Spoken, engine: voices.Espeak, rng: np.random.Generator) -> ND
 
 
 def main() -> None:
-    """Write recordings and manifest."""
+    """Write the recordings and the manifest."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--build", type=Path, default=Path("build/tiny_ru"))
     parser.add_argument("--output", type=Path, default=Path("fixtures/demo"))
@@ -116,7 +116,7 @@ def main() -> None:
     prompts = {s.text for _, _, channels in DEMO for s in channels if s.source == "prompt"}
     for text in (spoken.text for _, _, channels in DEMO for spoken in channels):
         if text not in prompts and part_of(text) != "test":
-            raise ValueError(f"training may have had {text!r}")
+            raise ValueError(f"{text!r} may be in the training data")
     for name, rate, utterances in DEMO:
         pieces = [speak(spoken, engine, rng) for spoken in utterances]
         pause = int(STEREO_PAUSE_S * voices.SAMPLE_RATE)

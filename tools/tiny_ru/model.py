@@ -1,12 +1,12 @@
 """The network: a stack of dense residual convolutions over 80 ms steps, trained with CTC.
 
-Each step yields two rows of letter scores, 40 ms each: the convolutions run half as often as the
-letters need, which halves the cost of training.
+Each step yields two rows of letter scores, 40 ms each: the convolutions run at half the rate that
+the letters need, which halves the cost of training.
 
 Training packs a batch into one long sequence with gaps between recordings: every convolution is
 then a few matrix products of contiguous rows, 1.3 times as fast on two cores as torch's own, and
-nothing is spent on padding. Gaps are reset to zero after each layer, which is what padding by zeros
-does. ``export.py`` writes the same network with ordinary convolutions.
+no work is spent on padding. Gaps are reset to zero after each layer, which is equivalent to zero
+padding. ``export.py`` writes the same network with ordinary convolutions.
 """
 
 from __future__ import annotations
@@ -26,30 +26,31 @@ if TYPE_CHECKING:
 ALPHABET = "▁абвгдежзийклмнопрстуфхцчшщъыьэюя"  # the first stands for the space
 BLANK = len(ALPHABET)
 N_MELS = 80
-STRIDE = 8  # frames of 10 ms in a step of 80 ms
-SPLIT = 2  # rows of scores of a step
+STRIDE = 8  # frames of 10 ms per step of 80 ms
+SPLIT = 2  # rows of scores per step
 ROW_FRAMES = STRIDE // SPLIT  # 4: onnx-asr's subsampling factor
-# A network writes a letter a little after it has heard it, so every recording gets quiet frames
-# around it, each band's minimum, and the scores begin later than the recording:
+# The network emits a letter slightly after its sound, so every recording is surrounded by silent
+# frames (the minimum of each band), and its scores start later than the recording:
 HEAD_FRAMES = 8
-TAIL_FRAMES = 40  # 0.4 s: more than the trunk looks ahead
+TAIL_FRAMES = 40  # 0.4 s: more than the trunk's lookahead
 LATE_ROWS = 2  # 80 ms
-GAP_FRAMES = 32  # between packed recordings: as far as any layer reaches, 4 steps of a causal block
+GAP_FRAMES = 32  # between packed recordings: the reach of any layer, 4 steps of a causal block
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """Shape of a network: a trunk that hardly looks ahead, and a top that does.
+    """Shape of a network: a trunk with little lookahead, and a top with more.
 
-    The trunk has a head of its own and is all that the streaming model has; for the other model its
-    head only helps to train (an intermediate CTC loss).
+    The trunk has its own head and is the whole streaming model; in the other model that head only
+    helps training (an intermediate CTC loss).
 
     Attributes:
         stem: Channels of the first two convolutions.
-        channels: Channels of the rest.
-        trunk: Dilations, one residual block each, kernel 3; the first sees one step ahead.
+        channels: Channels of the other convolutions.
+        trunk: Dilations, one residual block each, kernel 3; the first block sees one step ahead.
         top: The same, symmetric, each scaled by a function of the recording's mean. The first
-            also hears what the trunk's head has read (self-conditioning, Nozaki and Komatsu 2021).
+            block also gets the output of the trunk's head (self-conditioning, Nozaki and Komatsu
+            2021).
     """
 
     stem: tuple[int, ...] = (128, 192)
@@ -63,8 +64,8 @@ class Config:
 
 
 TINY_RU = Config(top=(1, 2, 2, 4))
-# looks ahead by half a window, 12.5 ms, the strided layers' 20 + 40 + 80 ms and 80 ms of the first
-# block: 232.5 ms
+# Its lookahead: half a window, 12.5 ms, the strided layers' 20 + 40 + 80 ms and 80 ms of the first
+# block: 232.5 ms.
 TINY_RU_STREAM = Config()
 
 
@@ -123,13 +124,13 @@ class Layer(nn.Module):
         self.norm = nn.BatchNorm1d(outputs, momentum=0.02)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Rows in, rows out (fewer by the stride)."""
+        """Rows in, rows out; the stride divides their number."""
         y = _RowConvolution.apply(x, self.weight, self.left, self.dilation, self.stride)
         return F.relu(self.norm(y), inplace=True)
 
 
 class Squeeze(nn.Module):
-    """A gate for each channel from the mean over the recording (squeeze-and-excitation)."""
+    """A gate per channel, computed from the mean over the recording (squeeze-and-excitation)."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -137,14 +138,14 @@ class Squeeze(nn.Module):
         self.up = nn.Linear(channels // 12, channels)
 
     def forward(self, x: Tensor, owner: Tensor) -> Tensor:
-        """``owner`` (recordings, rows) is 1 where a row belongs to a recording."""
+        """Gate the rows; ``owner`` (recordings, rows) is 1 where a row belongs to a recording."""
         mean = (owner @ x) / owner.sum(1, keepdim=True)
         gate = torch.sigmoid(self.up(F.relu(self.down(mean))))
         return x * (owner.t() @ gate)
 
 
 class Network(nn.Module):
-    """Packed frames to log-probabilities of letters."""
+    """Maps packed frames to log-probabilities of letters."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -167,10 +168,10 @@ class Network(nn.Module):
             self.top_head = nn.Linear(width, SPLIT * (BLANK + 1))
 
     def forward(self, batch: Batch) -> list[Tensor]:
-        """Log-probabilities of the last head and, if there is a top, of the trunk's.
+        """Log-probabilities of the last head and, if there is a top, of the trunk's head.
 
-        Each has the shape (rows, recordings, BLANK + 1), padded after each recording: the trunk's
-        with the rows of ``trunk_gather``, for a stream is heard to its end.
+        Each has the shape (rows, recordings, BLANK + 1), padded after each recording; the trunk's
+        has the rows of ``trunk_gather``, because a stream is processed to its end.
         """
         x, mask = batch.frames, batch.mask
         for layer in self.stem:
@@ -198,10 +199,10 @@ class Batch:
         frames: (rows, 80), normalised; zero in the gaps.
         mask: (rows, 1), 1 where there is a frame.
         owner: (recordings, rows / 8), 1 where a step belongs to a recording.
-        gather: (longest, recordings), where to find each row of scores of each recording.
-        steps: Number of rows of scores of each recording, as many as onnx-asr reads.
-        trunk_gather: The same for the trunk's head, the rows of the quiet around included.
-        trunk_steps: Number of rows in ``trunk_gather``.
+        gather: (longest, recordings), index of each row of scores of each recording.
+        steps: Number of rows of scores of each recording, equal to what onnx-asr reads.
+        trunk_gather: The same for the trunk's head, including the rows of surrounding silence.
+        trunk_steps: Number of rows of each recording in ``trunk_gather``.
     """
 
     frames: Tensor
@@ -214,7 +215,7 @@ class Batch:
 
 
 def pack(recordings: list[NDArray[np.float32]]) -> Batch:
-    """Pack normalised recordings (frames, 80) into a batch, with quiet around each."""
+    """Pack normalised recordings (frames, 80) into a batch, each surrounded by silence."""
     whole = [_with_quiet(frames) for frames in recordings]
     slots = [-(-len(frames) // STRIDE) * STRIDE + GAP_FRAMES for frames in whole]
     starts = np.array(list(itertools.accumulate(slots, initial=GAP_FRAMES)))
@@ -245,12 +246,12 @@ def _with_quiet(frames: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def encode(text: str) -> list[int]:
-    """Letters of normalised text as numbers."""
+    """The letters of a normalised text as token indices."""
     return [ALPHABET.index(letter) for letter in text.replace(" ", ALPHABET[0])]
 
 
 def greedy(log_probs: NDArray[np.float32]) -> str:
-    """Text of the best path: repeats merged, blanks dropped."""
+    """The text of the best path: repeats merged, blanks dropped."""
     best = log_probs.argmax(-1)
     kept = [token for token, _ in itertools.groupby(best.tolist()) if token != BLANK]
     return " ".join("".join(ALPHABET[token] for token in kept).replace(ALPHABET[0], " ").split())

@@ -1,12 +1,12 @@
-"""Real speech: an announcer's telephone prompts and a reader's sentences, both from Debian.
+"""Real speech from Debian packages: an announcer's telephone prompts and a reader's sentences.
 
 The announcer: packages ``asterisk-core-sounds-ru-wav`` (8 kHz recordings) and
 ``asterisk-core-sounds-ru`` (their script); provided by Maxim Topal, ivrvoice.ru, CC BY 3.0. The
-reader: the recordings in ``festvox-ru`` that festival's voice is built from, BSD-like licence of
+reader: the recordings in ``festvox-ru`` from which festival's voice is built, BSD-like licence of
 Nickolay V. Shmyrev. Whole texts are held out by the hash of their words, so the same text is never
-on both sides; similar prompts are.
+on both sides of the split, but similar prompts may be.
 
-Run as a program it prints every recording with the part it belongs to.
+Run as a program, it prints every recording with its part of the split.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ PROMPTS = Path("/usr/share/asterisk/sounds/ru_RU_f_IvrvoiceRU")
 PROMPTS_SCRIPT = Path("/usr/share/doc/asterisk-core-sounds-ru/core-sounds-ru.txt.gz")
 READINGS = Path("/usr/share/festival/voices/russian/msu_ru_nsh_clunits")
 
-# misprints of the scripts, and words written apart that sound as one
+# Misprints in the scripts, and compounds wrongly written as separate words.
 _PROMPT_FIXES = (
     ("октрября", "октября"), ("завршить", "завершить"), ("демонтрационным", "демонстрационным"),
     ("взёздочка", "звёздочка"), ("увеличиения", "увеличения"), ("по-этому", "поэтому"),
     ("И за тем", "И затем"), ("Что бы ", "Чтобы "), ("что бы ", "чтобы "), ("чтобы бы", "чтобы"),
     ("Съерра", "Сьерра"), ("по прежнему", "по-прежнему"),
 )  # fmt: skip
-_READING_FIXES = (("+", ""), ("'", ""), (" иё,", " её,"))  # a plus is before a stressed vowel
-# spoken Latin letters, names of channel drivers, and entries whose text is not what is heard
+_READING_FIXES = (("+", ""), ("'", ""), (" иё,", " её,"))  # a plus marks a stressed vowel
+# Spoken Latin letters, names of channel drivers, and entries whose text does not match the audio.
 _SKIPPED = re.compile(r"letters/(\w|zed|at|asterisk)$|spy-|silence/|digits/oh|conf-adminmenu$")
 _FOREIGN = re.compile(r"[A-Za-z(<>/]|\d\d")
 
@@ -49,10 +49,10 @@ class Recording:
     """One recording of a real voice.
 
     Attributes:
-        name: What the script calls it.
-        path: The sound file.
-        text: What is said, cased and punctuated, figures in words.
-        part: The part its words belong to.
+        name: Its name in the script.
+        path: The audio file.
+        text: The reference, with case and punctuation, numbers spelled out.
+        part: Its part of the split.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Recording:
 
 
 def part_of_recording(text: str, *, test: int = 20, watch: int = 5) -> Part:
-    """So many percent of the texts test and watch, the rest train."""
+    """The part of a text: ``test`` and ``watch`` per cent of all texts, the rest train."""
     bucket = int.from_bytes(hashlib.sha256(normalize(text).encode()).digest()[4:8], "big") % 100
     return "test" if bucket < test else "watch" if bucket < test + watch else "train"
 

@@ -1,8 +1,8 @@
-"""Normalisation of a stream: mean and variance of what has been heard so far.
+"""Normalisation of a stream by the mean and variance of the audio received so far.
 
 Sums of frames and of their squares decay with a time constant of ``DECAY_S``; a prior of
-``PRIOR_FRAMES`` average frames stands in for the past at the start and never decays. The streaming
-model's ONNX graph does the same with the sums as its state.
+``PRIOR_FRAMES`` average frames replaces the missing past at the start and never decays. The
+streaming model's ONNX graph does the same, with the sums as its state.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 DECAY_S = 8.0
 DECAY = float(np.exp(-0.01 / DECAY_S))  # a frame of 10 ms
 PRIOR_FRAMES = 40.0
-# mean log-mel energies of our training speech at nine bands; the rest lie between them
+# Mean log-mel energies of our training speech at nine bands; the others are interpolated.
 PRIOR_MEAN = np.interp(
     np.arange(80),
     np.linspace(0, 79, 9),
@@ -29,7 +29,7 @@ EPSILON = 1e-5
 
 
 def running_normalize(frames: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Every frame normalised by those up to and including it."""
+    """Each frame normalised by the statistics of the frames up to and including it."""
     shifted = frames - PRIOR_MEAN
     ones = np.ones(len(frames))
     filters = ([1.0], [1.0, -DECAY])

@@ -12,5 +12,5 @@ def word_errors(reference: str, hypothesis: str) -> tuple[int, int]:
 
 
 def character_errors(reference: str, hypothesis: str) -> tuple[int, int]:
-    """Errors and number of reference characters, spaces counted."""
+    """Errors and number of reference characters, including spaces."""
     return Levenshtein.distance(reference, hypothesis), len(reference)

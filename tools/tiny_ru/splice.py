@@ -1,8 +1,8 @@
-"""Real recordings taken apart between words and put together anew.
+"""Splitting real recordings between words and recombining the pieces.
 
-Where each word was said is found by forced alignment with an embedded model that is there already
-(the shipped one); a recording is cut only where the sound between two words sinks well below the
-speech. Pieces of one voice, a word or several long, then make sentences that it never said.
+Words are located by forced alignment with an existing embedded model (the shipped one); a recording
+is cut only where the level between two words falls well below that of the speech. Pieces of one
+voice, one or several words long, then form sentences it never spoke.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ if TYPE_CHECKING:
 Waveform = NDArray[np.float32]
 
 RATE = 16_000
-ROW = ROW_FRAMES * RATE // 100  # samples in a row of scores, 40 ms
-LEVEL = RATE // 100  # levels are of 10 ms
-DIP_DB = 14.0  # below the loud parts of the recording: a place to cut
+ROW = ROW_FRAMES * RATE // 100  # samples per row of scores, 40 ms
+LEVEL = RATE // 100  # samples per level measurement, 10 ms
+DIP_DB = 14.0  # a recording may be cut where it is this far below its loud parts
 FADE = RATE // 125  # 8 ms at each cut
-SHORTEST_LETTER = RATE // 30  # 33 ms: a piece with less than that for a letter was aligned wrongly
+SHORTEST_LETTER = RATE // 30  # 33 ms: a piece with less per letter must be misaligned
 
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """A recording and where it can be cut.
+    """A recording and the places where it can be cut.
 
     Attributes:
-        audio: 16 kHz.
-        words: Normalised.
-        bounds: Sample at which each word begins, and the end of the last: one more than words.
+        audio: Samples at 16 kHz.
+        words: The normalised words.
+        bounds: First sample of each word, and the end of the last word: one more than words.
         clean: Whether the recording can be cut at each bound.
     """
 
@@ -120,13 +120,13 @@ class Aligner:
             stop = min(max((first + 1) * ROW // LEVEL, start + 4), levels.size)
             place = start + int(levels[start:stop].argmin())
             bounds.append(place * LEVEL + LEVEL // 2)
-            # a word of one letter belongs to the next
+            # A one-letter word is not separated from the next word.
             clean.append(len(word) > 1 and bool(levels[place] < loud - DIP_DB))
         return Spoken(audio, words, (*bounds, audio.size), (*clean, True))
 
 
 def _levels_db(audio: Waveform) -> NDArray[np.float64]:
-    """Level of each 10 ms, over 20 ms."""
+    """Levels every 10 ms, over 20 ms windows, dB."""
     energy = np.add.reduceat(audio.astype(np.float64) ** 2, np.arange(0, audio.size, LEVEL))
     both = energy + np.append(energy[1:], energy[-1])
     return 10 * np.log10(both / (2 * LEVEL) + 1e-10)
@@ -136,10 +136,10 @@ class Pieces:
     """All pieces of up to ``longest`` words of one voice.
 
     Args:
-        recordings: Of the training part.
-        aligner: Finds their words.
+        recordings: Recordings of the training part.
+        aligner: Locates their words.
         rng: Source of randomness.
-        longest: Words.
+        longest: The most words in a piece.
     """
 
     def __init__(
@@ -164,11 +164,11 @@ class Pieces:
         self._all = list(self.by_words.values())
 
     def any_piece(self) -> Piece:
-        """A random piece, every wording as likely."""
+        """A random piece; every distinct wording is equally likely."""
         return self.rng.choice(self.rng.choice(self._all))
 
     def sentence(self, text: str) -> list[Piece] | None:
-        """A text in as few pieces as a greedy search finds; None if a word is missing.
+        """Pieces that make up a text, few but found greedily; None if a word is missing.
 
         Args:
             text: Normalised words.
@@ -179,7 +179,7 @@ class Pieces:
         while start < len(words):
             for length in range(min(self.longest, len(words) - start), 0, -1):
                 known = self.by_words.get(words[start : start + length])
-                # not always the longest, or the same recording would be heard whole
+                # Not always the longest, or whole recordings would be reproduced.
                 if known and (length == 1 or self.rng.random() < 0.7):
                     pieces.append(self.rng.choice(known))
                     start += length
@@ -189,7 +189,7 @@ class Pieces:
         return pieces
 
     def stretch(self, longest_s: float) -> Piece:
-        """A random run of words of one recording between clean bounds, at most so long."""
+        """A random run of words of one recording between clean bounds, ``longest_s`` at most."""
         while True:
             spoken = self.rng.choice(self.spoken)
             cuts = [i for i, clean in enumerate(spoken.clean) if clean]

@@ -1,13 +1,12 @@
-"""Train a network within a budget of minutes.
+"""Train a network within a time budget.
 
-The learning rate follows the clock: flat, then down to nothing when the minutes are over, so every
-run ends annealed; weights are averaged on the way (EMA). New shards are picked up while it runs. A
-checkpoint is kept every few minutes; ``--resume`` goes on from it, minutes and all.
+The learning rate follows the clock: flat, then decaying to zero when the time is up, so every run
+ends annealed; weights are averaged along the way (EMA). New shards are picked up during the run. A
+checkpoint is saved every few minutes; ``--resume`` continues from it, including the time spent.
 
-On a machine that others use too, two single-threaded workers get further than one with two
-threads, which wait for each other at every product. Start two with ``--worker 0`` and
-``--worker 1``: every 20 steps each moves half of the way to where the other was last seen. Worker 0
-keeps the checkpoint.
+On a shared machine, two single-threaded workers make more progress than one with two threads, which
+wait for each other at every product. Start two with ``--worker 0`` and ``--worker 1``: every 20
+steps each moves halfway to the other's last published weights. Worker 0 saves the checkpoint.
 """
 
 from __future__ import annotations
@@ -35,21 +34,23 @@ if TYPE_CHECKING:
 
 Frames = NDArray[np.float32]
 
-# share of the utterances of a batch
+# The share of each source in the utterances of a batch.
 SOURCES = {"espeak": 0.68, "festival": 0.04, "prompts": 0.09, "spliced": 0.08, "reader": 0.11}
 BATCH_FRAMES = 3200  # 32 s
 EMA_DECAY = 0.999
 MEETING_STEPS = 20
-TRUNK_WEIGHT = 0.5  # of the trunk's loss beside the last head's
-RUNNING_SHARE = 0.4  # of utterances normalised as a stream, so that the trunk fits both models
-HIDING = 0.4  # of espeak's utterances have parts hidden: it is the small real sets that need it
+TRUNK_WEIGHT = 0.5  # weight of the trunk's loss relative to the last head's
+RUNNING_SHARE = (
+    0.4  # share of utterances normalised as a stream, so that the trunk fits both models
+)
+HIDING = 0.4  # share of espeak utterances with masking, which the small real sets always have
 RESCAN_S = 60.0
-NEW_BLOCK_SCALE = 0.1  # of a residual block put upon a trained network: almost nothing at first
+NEW_BLOCK_SCALE = 0.1  # of a residual block added to a trained network: nearly zero at first
 
 
 @dataclass
 class Pool:
-    """Utterances of one source, drawn without repetition until all have been."""
+    """Utterances of one source, drawn without repetition until all have been used."""
 
     shards: list[NDArray[np.float16]] = field(default_factory=list)
     items: list[tuple[int, int, int, str]] = field(default_factory=list)  # shard, start, stop, text
@@ -74,9 +75,9 @@ class Pool:
 
 
 def trim(frames: Frames, rng: np.random.Generator) -> Frames:
-    """Cut the quiet off some beginnings and ends, to 10–50 and 30–110 ms.
+    """Trim the silence of some beginnings and ends to 10–50 and 30–110 ms.
 
-    What comes to be recognised is often cut close; its normalisation then knows no silence.
+    Recordings to be recognised are often tightly cut; their normalisation then sees no silence.
     """
     level = frames.mean(axis=1)
     quiet, loud = np.quantile(level, (0.05, 0.9))
@@ -138,14 +139,14 @@ class Feeder(threading.Thread):
         self.scan()
 
     def scan(self) -> None:
-        """Read the shards that were not there before."""
+        """Read the shards that are new."""
         for path in sorted(self.folder.glob("*.npz")):
             if path not in self.known:
                 self.known.add(path)
                 self.pools[path.name.split("-")[0]].add(path)
 
     def run(self) -> None:
-        """Fill the queue; an exception is handed to the trainer."""
+        """Fill the queue; an exception is passed to the trainer."""
         scanned = time.monotonic()
         try:
             while True:
@@ -153,7 +154,7 @@ class Feeder(threading.Thread):
                     self.scan()
                     scanned = time.monotonic()
                 self.batches.put(self.batch())
-        except Exception as error:  # noqa: BLE001 (handed over: no thread dies in silence)
+        except Exception as error:  # noqa: BLE001 (passed on: no thread dies silently)
             self.batches.put(error)
 
     def batch(self) -> tuple[Batch, list[str]]:
@@ -186,7 +187,7 @@ class Feeder(threading.Thread):
 
 
 def ctc_loss(log_probs: torch.Tensor, steps: torch.Tensor, texts: list[str]) -> torch.Tensor:
-    """Negative log-likelihood of the texts, a letter."""
+    """Negative log-likelihood of the texts, per letter."""
     encoded = [encode(text) for text in texts]
     targets = torch.tensor([token for text in encoded for token in text])
     lengths = torch.tensor([len(text) for text in encoded])
@@ -197,7 +198,7 @@ def ctc_loss(log_probs: torch.Tensor, steps: torch.Tensor, texts: list[str]) -> 
 
 
 def watch(network: Network, folder: Path, *, streaming: bool) -> str:
-    """WER and CER of the watched sets, which no published figure uses."""
+    """WER of the validation sets, which no published figure uses."""
     norm = running_normalize if streaming else normalize
     network.eval()
     words: list[str] = []
@@ -216,10 +217,9 @@ def watch(network: Network, folder: Path, *, streaming: bool) -> str:
 
 
 class Peer:
-    """The other worker's weights, through a file that both map into memory.
+    """The other worker's weights, in a file that both map into memory.
 
-    A read may meet a write half done: it then mixes two states that are a few steps apart, which
-    does no harm.
+    A read may coincide with a write: it then mixes two states a few steps apart, which is harmless.
     """
 
     def __init__(self, folder: Path, name: str, worker: int, network: Network) -> None:
@@ -235,7 +235,7 @@ class Peer:
         return np.memmap(path, np.float32, "r+", shape=(size,))
 
     def meet(self) -> None:
-        """Publish our weights, then go half of the way to the other's."""
+        """Publish our weights, then move halfway to the other worker's."""
         mine = torch.cat([value.flatten() for value in self.values])
         self.own[:] = mine.numpy()
         theirs = torch.from_numpy(np.array(self.other))
@@ -256,7 +256,7 @@ def learning_rate(progress: float, peak: float) -> float:
 
 
 def update_average(average: Network, network: Network, decay: float) -> None:
-    """One step of the exponential moving average, running statistics included."""
+    """One step of the exponential moving average, including the running statistics."""
     with torch.no_grad():
         for mean, value in zip(
             average.state_dict().values(), network.state_dict().values(), strict=True
@@ -266,7 +266,7 @@ def update_average(average: Network, network: Network, decay: float) -> None:
 
 
 def save(path: Path, **content: object) -> None:
-    """Write a checkpoint in one step."""
+    """Write a checkpoint atomically."""
     temporary = path.with_suffix(".tmp")
     torch.save(content, temporary)
     temporary.replace(path)
@@ -279,13 +279,13 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--build", type=Path, default=Path("build/tiny_ru"))
     parser.add_argument("--learning-rate", type=float, default=2e-3)
-    parser.add_argument("--init", type=Path, help="checkpoint whose averaged weights to start from")
+    parser.add_argument("--init", type=Path, help="checkpoint to take averaged weights from")
     parser.add_argument("--checkpoint", type=Path, help="default: the model's name in the build")
-    parser.add_argument("--resume", action="store_true", help="go on from this model's checkpoint")
+    parser.add_argument("--resume", action="store_true", help="continue from the checkpoint")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--worker", type=int, choices=(0, 1), help="one of two, see above")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--watch-minutes", type=float, default=6.0, help="between two looks")
+    parser.add_argument("--watch-minutes", type=float, default=6.0, help="between validations")
     arguments = parser.parse_args()
 
     torch.manual_seed(arguments.seed)
@@ -305,7 +305,7 @@ def main() -> None:
         optimizer.load_state_dict(state["optimizer"])
         spent_s, step, heard_s = state["spent_s"], state["step"], state["heard_s"]
     elif arguments.init:
-        # strict=False: the streaming network has no top, and a top may be higher than it was
+        # strict=False: the streaming network has no top, and a top may have more blocks than before
         missing = network.load_state_dict(
             torch.load(arguments.init, weights_only=True)["average"], strict=False
         ).missing_keys

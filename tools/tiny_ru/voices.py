@@ -1,8 +1,8 @@
 """Speech synthesizers that read our sentences aloud, each returning 16 kHz float32 audio.
 
 espeak-ng runs in this process through its library; besides its own voice variants it gets random
-ones that we write into a copy of its data folder. Festival with festvox-ru (a real man's voice,
-unit selection) runs as a batch program. ru_tts is another engine, only for evaluation.
+ones, written into a copy of its data folder. Festival with festvox-ru (a real male voice, unit
+selection) runs as a batch program. ru_tts is a different engine, used only for evaluation.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _CALLBACK = ctypes.CFUNCTYPE(
 
 
 def random_variant(seed: int) -> str:
-    """Text of an espeak-ng voice file with formants, pitch and colour of its own."""
+    """The text of an espeak-ng voice file with random formants, pitch and timbre."""
     rng = random.Random(seed)
     female = rng.random() < 0.5
     low = rng.randint(140, 230) if female else rng.randint(70, 140)
@@ -81,19 +81,19 @@ def random_variant(seed: int) -> str:
 
 
 class Espeak:
-    """espeak-ng in this process. One object a process: the library keeps global state.
+    """espeak-ng in this process. One object per process: the library keeps global state.
 
     Args:
         library: Name or path of the shared library.
-        data: Its data folder («espeak-ng-data»); a copy with random voices is made from it.
-        work: Where the copy is kept.
+        data: Its data folder («espeak-ng-data»), which is copied and extended with random voices.
+        work: Folder for the copy.
     """
 
     def __init__(self, library: str, data: Path, work: Path) -> None:
         copy = work / "espeak-ng-data"
         if not copy.exists():
             staging = Path(tempfile.mkdtemp(dir=work))
-            # the library takes at most 350 voices, so those of other languages stay behind
+            # The library takes at most 350 voices, so those of other languages are not copied.
             others = [f.name for f in data.glob("*_dict") if f.name != "ru_dict"]
             others += [f.name for f in (data / "lang").iterdir() if f.name != "zle"] + ["mb"]
             shutil.copytree(
@@ -112,7 +112,7 @@ class Espeak:
         if self.sample_rate <= 0:
             raise RuntimeError(f"espeak-ng did not start with the data in {work}")
         self._pieces: list[Waveform] = []
-        self._callback = _CALLBACK(self._collect)  # kept: the library calls it later
+        self._callback = _CALLBACK(self._collect)  # must stay alive: the library calls it later
         self._library.espeak_SetSynthCallback(self._callback)
 
     def _collect(self, samples: Any, count: int, _events: object) -> int:
@@ -131,7 +131,7 @@ class Espeak:
         pitch_range: int = 50,
         resample: float = 1.0,
     ) -> Waveform:
-        """Read ``text``; ``resample`` > 1 is faster and higher."""
+        """Read ``text``; ``resample`` > 1 makes it faster and higher-pitched."""
         if self._library.espeak_SetVoiceByName(f"ru+{variant}".encode()) != 0:
             raise ValueError(f"espeak-ng has no voice variant {variant!r}")
         for parameter, value in ((_RATE, rate), (_PITCH, pitch), (_RANGE, pitch_range)):
@@ -145,10 +145,10 @@ class Espeak:
 
 
 def festival(texts: Sequence[str]) -> list[Waveform | None]:
-    """Read texts with the voice msu_ru_nsh_clunits; one run of the program for all.
+    """Read texts with the voice msu_ru_nsh_clunits in one run of the program.
 
     Returns:
-        None for a text that the voice has no units for.
+        Waveforms in the order of the texts; None for a text for which the voice has no units.
     """
     with tempfile.TemporaryDirectory() as folder:
         lines = ["(voice_msu_ru_nsh_clunits)"]
@@ -171,7 +171,7 @@ def festival(texts: Sequence[str]) -> list[Waveform | None]:
 
 def ru_tts(text: str, *, female: bool = False, rate: int = 100, pitch: int = 100) -> Waveform:
     """Read ``text`` with ru_tts (PyPI ``retro-ru-tts``, MIT; 10 kHz)."""
-    import retro_ru_tts  # only those who evaluate need it
+    import retro_ru_tts  # needed only for the evaluation
 
     pcm = retro_ru_tts.synthesize(
         text,
@@ -179,7 +179,7 @@ def ru_tts(text: str, *, female: bool = False, rate: int = 100, pitch: int = 100
         voice_pitch=pitch,
         flags=3 | (4 if female else 0),
         play=False,
-        normalize=False,  # its own normaliser stumbles over «про»; our texts have words only
+        normalize=False,  # its normaliser mishandles «про»; our texts contain only words
     )
     return to_16k(np.frombuffer(pcm, np.int8).astype(np.float32) / np.float32(128), 10_000)
 

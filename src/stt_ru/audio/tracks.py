@@ -101,6 +101,20 @@ def samples_of_row(waveform: Waveform, channel: int | None) -> tuple[NDArray[np.
     return mixed_down(waveform), True
 
 
+def stem_of_row(stem: str, channel: int | None) -> str:
+    """The stem of the files that belong to a row: the recording's stem and the row's channel.
+
+    Args:
+        stem: The recording's stem.
+        channel: What the row names, from 0; None for none.
+
+    Example:
+        >>> stem_of_row("call", 1), stem_of_row("call", None)
+        ('call.1', 'call')
+    """
+    return stem if channel is None else f"{stem}.{channel}"
+
+
 def mixed_down(waveform: Waveform) -> NDArray[np.float32]:
     """The mean of the channels, shape (n,)."""
     mean: NDArray[np.float32] = waveform.mean(axis=0, dtype=np.float32)

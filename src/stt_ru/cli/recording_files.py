@@ -48,9 +48,10 @@ class RecordingKeeper:
         Raises:
             ReportError: If it cannot be written.
         """
+        from stt_ru.audio.tracks import stem_of_row
+
         sample = self._samples[row]
-        channel = "" if sample.channel is None else f".{sample.channel}"
-        name = f"{row + 1:04d}-{_file_name(sample.path.stem)}{channel}"
+        name = f"{row + 1:04d}-{stem_of_row(_file_name(sample.path.stem), sample.channel)}"
         if self._history is not None:
             from stt_ru.streaming.run.history import save_history
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from stt_ru.recognition.model_request import ModelRequest
     from stt_ru.streaming.run.results import StreamOptions, StreamReport
     from stt_ru.streaming.run.sources import StreamSource
-    from stt_ru.streaming.timing.reference_words import TrueWords
+    from stt_ru.streaming.timing.reference_words import ReferenceWords
 
 _SENDING = "Отправка"
 _TRUTH = "Время слов эталона"
@@ -365,15 +365,17 @@ def _sources(
     return sources
 
 
-def _truth(request: StreamRequest, samples: Sequence[Sample], aligner: ModelRequest) -> TrueWords:
+def _truth(
+    request: StreamRequest, samples: Sequence[Sample], aligner: ModelRequest
+) -> ReferenceWords:
     from stt_ru.recognition.onnx_models import check_model_name
     from stt_ru.streaming.timing.ctc import load_ctc_model
-    from stt_ru.streaming.timing.reference_words import TrueWords
+    from stt_ru.streaming.timing.reference_words import ReferenceWords
 
     check_model_name(aligner.name, has_folder=aligner.folder is not None)
     folder = aligner.folder and aligner.folder.absolute()  # loaded when it is needed first
     load = partial(load_ctc_model, aligner.name, folder, offline=request.recognition.offline)
-    return TrueWords(samples, load, request.timings, aligner=aligner.name)
+    return ReferenceWords(samples, load, request.timings, aligner=aligner.name)
 
 
 def _levels(request: StreamRequest) -> list[StreamOptions]:
@@ -430,7 +432,7 @@ def _json(
     )
 
 
-def _save_timings(target: Path | None, samples: Sequence[Sample], truth: TrueWords) -> None:
+def _save_timings(target: Path | None, samples: Sequence[Sample], truth: ReferenceWords) -> None:
     if target is None:
         return
     from stt_ru.streaming.timing.files import save_timings

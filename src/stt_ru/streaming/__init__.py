@@ -1,7 +1,7 @@
-"""Streaming recognition measured: how late, how steady and how right words are while audio plays.
+"""Evaluation of streaming recognition: latency, stability and accuracy while the audio plays.
 
 waveform ──► sender ──► InputBuffer ──► StreamingASR ──► OutputBuffer ──► caller
-└──────── a history of chunks, remapped to the schedule ────────┘
+└──────── history of chunks, remapped to the schedule ──────────┘
 history + words in time (timings) ──► partial alignments ──► figures, plots
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, Final
 
-_MODULES: Final = {  # which module makes which name; they load on first use (PEP 562)
+_MODULES: Final = {  # which module defines which names; loaded on first use (PEP 562)
     "queue.buffer": ("Exit", "RecordingId", "StreamingQueue"),
     "queue.chunks": (
         "AUDIO_CHUNK_TYPE",

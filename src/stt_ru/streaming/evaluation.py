@@ -1,4 +1,4 @@
-"""Public path of `stt_ru.streaming.measures.evaluation`, and what a run is made with."""
+"""Public path of `stt_ru.streaming.measures.evaluation` and of what a run needs."""
 
 from stt_ru.streaming.measures.evaluation import (
     PartialAlignment,

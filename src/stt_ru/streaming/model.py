@@ -1,4 +1,4 @@
-"""Public path of `stt_ru.streaming.engines.model`, and of what its queues carry."""
+"""Public path of `stt_ru.streaming.engines.model` and of what its queues carry."""
 
 from stt_ru.streaming.engines.model import DummyASR, StreamingASR
 from stt_ru.streaming.queue.buffer import Exit

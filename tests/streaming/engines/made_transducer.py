@@ -1,4 +1,4 @@
-"""A transducer of sherpa-onnx's layout that was not trained: loud is «да», quiet after it «нет»."""
+"""An untrained transducer in sherpa-onnx's layout: loud is «да», the quiet after it is «нет»."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 
 VOCABULARY = ("<blk>", "<unk>", "▁да", "▁нет")
 V = len(VOCABULARY)
-D = 2 + V  # loud, quiet, and which token came last
-LOUDEST_QUIET = -5.0  # natural log of a mel band's energy; digital silence has -15.9
-FRAMES = 8  # the encoder takes eight at a time and gives two
+D = 2 + V  # loud, quiet, one-hot of the last token
+LOUDEST_QUIET = -5.0  # natural log of a mel band's energy; digital silence is -15.9
+FRAMES = 8  # the encoder takes eight frames at a time and outputs two
 
 
 def make_transducer(folder: Path) -> Path:
-    """Write encoder, decoder, joiner and tokens; needs onnx."""
+    """Write the encoder, decoder, joiner and tokens; needs onnx."""
     onnx: Any = import_module("onnx")
     node, kinds = onnx.helper.make_node, onnx.TensorProto
 
@@ -93,7 +93,8 @@ def make_transducer(folder: Path) -> Path:
     weights = np.zeros((D, V), np.float32)
     yes, no = VOCABULARY.index("▁да"), VOCABULARY.index("▁нет")
     weights[0, yes] = weights[1, no] = 1
-    weights[2 + yes, yes] = weights[2 + no, no] = weights[2, no] = -1  # each once, «да» first
+    # Each is emitted once, «да» first.
+    weights[2 + yes, yes] = weights[2 + no, no] = weights[2, no] = -1
     write(
         "joiner",
         [

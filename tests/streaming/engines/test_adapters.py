@@ -25,19 +25,19 @@ from tests.streaming.fakes import PATIENCE_S, tone
 
 
 class ToneCounter:
-    """Hears each uninterrupted tone as a word: its length in tenths of a second."""
+    """Recognises each uninterrupted tone as a word: its length in tenths of a second."""
 
     name = "tones"
     settings = {"lang": "ru"}  # noqa: RUF012 - never changed
 
     def __init__(self) -> None:
-        self.heard_s: list[float] = []
+        self.lengths_s: list[float] = []  # of the audio recognised, one per call
 
     def transcribe(self, path: str | Path) -> Transcript:
         return self._hear(*soundfile.read(path))
 
     def _hear(self, samples: NDArray[np.floating], rate: int) -> Transcript:
-        self.heard_s.append(len(samples) / rate)
+        self.lengths_s.append(len(samples) / rate)
         loud = np.abs(samples[: len(samples) // 160 * 160]).reshape(-1, 160).max(axis=1) > 0.1
         edges = np.flatnonzero(np.diff(np.concatenate([[False], loud, [False]]).astype(int)))
         lengths = [round((b - a) / 10) for a, b in zip(edges[::2], edges[1::2], strict=True)]
@@ -45,7 +45,7 @@ class ToneCounter:
 
 
 class InMemory(ToneCounter):
-    """The same of samples; a file is a mistake."""
+    """The same, but from samples; being given a file is an error."""
 
     def transcribe(self, path: str | Path) -> Transcript:
         raise AssertionError(f"{path} was written")
@@ -83,7 +83,7 @@ PHRASES = np.concatenate(
 EXPECTED = " ".join(f"т{3 + n}" for n in range(1, 13))
 
 
-def test_the_text_grows_and_ends_as_it_is_heard_whole() -> None:
+def test_the_text_grows_to_that_of_the_whole_recording() -> None:
     outputs = stream(ToneCounter(), PHRASES)
     assert TranscriptionChunk.join(outputs) == EXPECTED
     assert len(outputs) > 20
@@ -94,30 +94,30 @@ def test_a_step_costs_the_same_however_long_the_recording_is() -> None:
     recognizer = ToneCounter()
     outputs = stream(recognizer, np.concatenate([PHRASES] * 5))
     assert TranscriptionChunk.join(outputs) == " ".join([EXPECTED] * 5)
-    assert max(recognizer.heard_s) <= LONGEST_TAIL_S + 0.5
+    assert max(recognizer.lengths_s) <= LONGEST_TAIL_S + 0.5
 
 
-def test_speech_without_a_pause_is_cut_too() -> None:
+def test_speech_without_pauses_is_also_cut() -> None:
     recognizer = ToneCounter()
     audio = np.concatenate([piece for _ in range(90) for piece in (tone(0.4), silence(0.1))])
     outputs = stream(recognizer, audio)
-    assert max(recognizer.heard_s) <= LONGEST_TAIL_S + 0.5
+    assert max(recognizer.lengths_s) <= LONGEST_TAIL_S + 0.5
     assert TranscriptionChunk.join(outputs) == " ".join(["т4"] * 90)
 
 
-def test_silence_is_forgotten() -> None:
+def test_silence_is_dropped() -> None:
     recognizer = ToneCounter()
     assert TranscriptionChunk.join(stream(recognizer, silence(20))) == ""
-    assert max(recognizer.heard_s) < 2
+    assert max(recognizer.lengths_s) < 2
 
 
-def test_an_empty_recording_has_an_end_and_no_text() -> None:
+def test_an_empty_recording_gives_only_the_finish_signal() -> None:
     recognizer = ToneCounter()
     assert len(stream(recognizer, silence(0))) == 1
-    assert not recognizer.heard_s
+    assert not recognizer.lengths_s
 
 
-def test_settings_say_how_it_streams() -> None:
+def test_settings_describe_the_streaming() -> None:
     settings = OfflineToStreaming(ToneCounter(), 0.25).settings
     assert settings["lang"] == "ru"
     assert settings["stream"].startswith("offline(interval=0.25s,")
@@ -129,26 +129,26 @@ def test_an_interval_must_be_positive(interval: float) -> None:
         OfflineToStreaming(ToneCounter(), interval)
 
 
-def test_a_recogniser_that_takes_samples_hears_the_same_without_files() -> None:
+def test_a_recogniser_that_takes_samples_gives_the_same_text_without_files() -> None:
     by_file, in_memory = ToneCounter(), InMemory()
     texts = [
         [chunk.data.text for chunk in outputs if isinstance(chunk.data, TranscriptionChunk)]
         for outputs in (stream(by_file, PHRASES), stream(in_memory, PHRASES))
     ]
     assert texts[0] == texts[1]
-    assert by_file.heard_s == in_memory.heard_s
+    assert by_file.lengths_s == in_memory.lengths_s
 
 
-def test_an_answer_that_is_no_transcript_fails_with_the_methods_name() -> None:
+def test_an_answer_that_is_not_a_transcript_fails_with_the_methods_name() -> None:
     class Text(ToneCounter):
         def transcribe(self, path: str | Path) -> Transcript:
-            return "текст"  # type: ignore[return-value]  # what a user may well write
+            return "текст"  # type: ignore[return-value]  # a likely user mistake
 
     with pytest.raises(StreamingError, match=r"tones\.transcribe вернул str, а нужен Transcript"):
         stream(Text(), PHRASES)
 
 
-def test_the_embedded_model_streams_what_it_hears_in_the_file() -> None:
+def test_the_embedded_model_streams_the_text_it_recognises_in_the_file() -> None:
     demo = Path(__file__).parents[3] / "fixtures" / "demo" / "02-accept.wav"
     model = Transcriber("tiny-ru", offline=True)
     waveform = load_audio(demo, sample_rate=16_000).waveform[0]
@@ -175,7 +175,7 @@ def test_a_streaming_model_recognises_files(tmp_path: Path) -> None:
         recognizer.transcribe(tmp_path / "none.wav")
 
 
-def test_channels_are_mixed_when_asked_for(tmp_path: Path) -> None:
+def test_channels_are_mixed_on_request(tmp_path: Path) -> None:
     soundfile.write(tmp_path / "a.wav", np.stack([tone(3), silence(3)], axis=1), 16_000)
     recognizer = StreamingToOffline(DummyASR(), PATIENCE_S, split_channels=False)
     transcript = recognizer.transcribe(tmp_path / "a.wav")
@@ -184,7 +184,7 @@ def test_channels_are_mixed_when_asked_for(tmp_path: Path) -> None:
     assert recognizer.settings["channel"] == "mono"
 
 
-def test_a_model_that_finishes_before_the_audio_is_an_error(tmp_path: Path) -> None:
+def test_finishing_before_the_audio_ends_is_an_error(tmp_path: Path) -> None:
     class Hasty(DummyASR):
         def _run(self) -> None:
             _, id = self.input_buffer.get()

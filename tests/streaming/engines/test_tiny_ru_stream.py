@@ -1,4 +1,4 @@
-"""The embedded streaming model: how a recording is cut does not change its text."""
+"""The embedded streaming model: how a recording is split into chunks does not change its text."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_the_text_only_grows(
         final, partial = _recognize(decoder, waveform, list(range(1280, len(waveform), 1280)))
         for text in partial:
             assert final.startswith(text)
-        assert partial[len(partial) // 2], "half of a recording has no text yet"
+        assert partial[len(partial) // 2], "no text after half of the recording"
 
 
 def test_a_recording_does_not_depend_on_the_one_before(

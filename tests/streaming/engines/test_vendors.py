@@ -1,4 +1,4 @@
-"""Adapters: against stand-ins of the engines everywhere, against the engines where they are."""
+"""Engine adapters, tested with fakes everywhere and with the real engines where installed."""
 
 import os
 import re
@@ -33,7 +33,7 @@ def recognise(asr: StreamingASR, seconds: float, id: str) -> list[str]:
 
 
 def fake_vosk() -> Any:
-    """A word every half second; an utterance ends after four of them."""
+    """One word every half second; an utterance ends after four words."""
 
     class KaldiRecognizer:
         def __init__(self, model: object, rate: int) -> None:
@@ -67,7 +67,9 @@ def fake_vosk() -> Any:
     return module
 
 
-def test_vosk_ends_utterances_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vosk_ends_utterances_and_continues(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "vosk", fake_vosk())
     asr = VoskStream(tmp_path)
     asr.start_thread()
@@ -100,11 +102,11 @@ def test_the_version_of_an_engine_is_a_setting(
 
     assert engine(version="1.10") == f"{package} 1.10"
     assert engine(version="1.11") == f"{package} 1.11"
-    assert engine() == package  # its module is on the path, and nobody has installed it
+    assert engine() == package  # its module is importable but not installed
 
 
 class FakeSherpa:
-    """A word a second of audio; the last one only when the input is finished."""
+    """One word per second of audio; the last one only when the input is finished."""
 
     def __init__(self, **files: object) -> None:
         self.files = files
@@ -145,7 +147,7 @@ def test_sherpa_streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     asr.stop_thread()
 
 
-def test_a_folder_without_the_files_is_named(
+def test_a_folder_with_missing_files_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "sherpa_onnx", types.ModuleType("sherpa_onnx"))
@@ -183,7 +185,7 @@ def test_an_engine_that_is_not_installed_names_its_extra(
     find_spec("sherpa_onnx") is None or find_spec("onnx") is None,
     reason="sherpa-onnx and onnx are needed",
 )
-def test_sherpa_itself_streams_a_transducer_that_is_made_here(tmp_path: Path) -> None:
+def test_real_sherpa_streams_a_transducer_built_here(tmp_path: Path) -> None:
     from tests.streaming.engines.made_transducer import make_transducer
 
     asr = SherpaStream(make_transducer(tmp_path))
@@ -211,7 +213,7 @@ def test_sherpa_itself_streams_a_transducer_that_is_made_here(tmp_path: Path) ->
         ("vosk", "STT_RU_VOSK_MODEL", VoskStream),
     ],
 )
-def test_the_engine_itself(module: str, variable: str, make: Any) -> None:
+def test_the_real_engine(module: str, variable: str, make: Any) -> None:
     folder = os.environ.get(variable)
     if find_spec(module) is None or not folder:
         pytest.skip(f"{module} and its model are needed: set {variable} to the model's folder")
@@ -232,7 +234,7 @@ def test_the_embedded_streaming_model_only_adds_words() -> None:
     waveform = load_audio(demo, sample_rate=16_000, mono=True).waveform[0]
     asr.start_thread()
     texts = []
-    for id in ("a", "b"):  # a decoder is used again
+    for id in ("a", "b"):  # the decoder is reused
         _, sender = make_sender(waveform, asr, 0.2, uid=id)
         sender.start_sending(without_delays=True)
         outputs = list(receive_transcription(asr, id, PATIENCE_S))

@@ -23,7 +23,7 @@ texts = st.lists(words, max_size=9)
 def slow_alignment(
     reference: list[str], hypothesis: list[str]
 ) -> tuple[int, int, list[AlignedPair]]:
-    """The twin: the whole table, cell by cell, from scratch."""
+    """The slow twin: the whole table, cell by cell, from scratch."""
     n, m = len(reference), len(hypothesis)
     cost = {(0, 0): (0, 0)}
     for i, j in itertools.product(range(n + 1), range(m + 1)):
@@ -88,7 +88,7 @@ def test_a_table_that_follows_the_partials_aligns_each_as_if_from_scratch(
     ),
     st.integers(1, 4),
 )
-def test_narrow_rows_and_rows_calculated_again_keep_the_table_whole(
+def test_narrow_and_recomputed_rows_give_the_same_alignment(
     reference: list[str], revisions: list[tuple[int, list[str], int]], ahead: int
 ) -> None:
     # `behind` as wide as the texts: exact whatever `ahead` is.
@@ -103,7 +103,7 @@ def test_narrow_rows_and_rows_calculated_again_keep_the_table_whole(
 
 @PATIENT
 @given(texts, texts)
-def test_the_number_of_word_errors_is_that_of_count_edits(
+def test_the_number_of_word_errors_equals_that_of_count_edits(
     reference: list[str], hypothesis: list[str]
 ) -> None:
     table = AlignmentTable(reference)
@@ -114,7 +114,9 @@ def test_the_number_of_word_errors_is_that_of_count_edits(
 
 @PATIENT
 @given(texts, st.lists(texts, min_size=1, max_size=5))
-def test_what_changed_is_all_that_changed(reference: list[str], partials: list[list[str]]) -> None:
+def test_changed_steps_are_exactly_the_difference_of_two_paths(
+    reference: list[str], partials: list[list[str]]
+) -> None:
     table = AlignmentTable(reference)
     before = table.align(0)
     for hypothesis in partials:
@@ -132,7 +134,7 @@ def spoken(n: int, seed: int = 0) -> list[str]:
 
 
 def damaged(kind: str, text: list[str]) -> list[tuple[str, int]]:
-    """What a model heard, each word with how many true words had been said by then."""
+    """A hypothesis, each word with the number of reference words spoken by then."""
     numbered = [(word, number + 1) for number, word in enumerate(text)]
     if kind == "noisy":
         return [(word if n % 3 else "шум", n) for word, n in numbered]
@@ -147,21 +149,21 @@ def damaged(kind: str, text: list[str]) -> list[tuple[str, int]]:
 
 @pytest.mark.parametrize("kind", ["perfect", "noisy", "a long hole", "babble", "nonsense"])
 @pytest.mark.parametrize("paced", [True, False], ids=["word by word", "all at the end"])
-def test_a_long_text_has_the_errors_of_the_whole_table(kind: str, paced: bool) -> None:
+def test_a_long_text_has_as_many_errors_as_with_the_whole_table(kind: str, paced: bool) -> None:
     reference = spoken(1000)
-    heard = damaged(kind, reference)
-    hypothesis = [word for word, _ in heard]
+    timed_hypothesis = damaged(kind, reference)
+    hypothesis = [word for word, _ in timed_hypothesis]
     table = AlignmentTable(reference)
     if paced:
         for number in range(0, len(hypothesis), 5):
             table.replace_tail(number, hypothesis[number : number + 5])
-            table.align(min(len(reference), heard[number][1] + 4))
+            table.align(min(len(reference), timed_hypothesis[number][1] + 4))
     else:
         table.set_hypothesis(hypothesis)
     assert table.cost(len(reference))[0] == count_edits(reference, hypothesis).errors
 
 
-def test_a_model_that_is_silent_for_long_is_still_aligned() -> None:
+def test_a_model_that_is_silent_for_a_long_time_is_still_aligned() -> None:
     reference = spoken(3000)
     table = AlignmentTable(reference)
     table.replace_tail(0, reference[:10])
@@ -172,7 +174,7 @@ def test_a_model_that_is_silent_for_long_is_still_aligned() -> None:
     assert sum(pair.is_correct for pair in pairs) == 110
 
 
-def test_costs_that_were_forgotten_are_calculated_again() -> None:
+def test_dropped_costs_are_recomputed() -> None:
     reference = spoken(1500)
     table = AlignmentTable(reference)
     table.set_hypothesis(reference)
@@ -181,19 +183,19 @@ def test_costs_that_were_forgotten_are_calculated_again() -> None:
     assert [pair.is_correct for pair in table.align(102)] == [True] * 101 + [False]
 
 
-def test_words_that_look_alike_face_each_other() -> None:
+def test_similar_words_are_paired() -> None:
     table = AlignmentTable(["скажи", "номер", "договора"])
     table.set_hypothesis(["договор"])
     assert [pair.reference for pair in table.align(3) if pair.word] == [2]
 
 
-def test_what_is_missing_is_missing_at_the_end() -> None:
+def test_missing_words_are_missing_at_the_end() -> None:
     table = AlignmentTable(["да", "да"])
     table.set_hypothesis(["да"])
     assert [pair.word for pair in table.align(2)] == ["да", None]
 
 
-def test_alignments_pickle_however_long_they_are() -> None:
+def test_alignments_of_any_length_can_be_pickled() -> None:
     table = AlignmentTable(spoken(1500))
     table.set_hypothesis(spoken(1500))
     alignment = table.align(1500)

@@ -26,7 +26,7 @@ from tests.streaming.fakes import PATIENT, answer, finish, sent
 
 
 def spoken(seconds: float, step: float = 0.1) -> tuple[list[Cutoff], list[InputChunk]]:
-    """A schedule, and chunks sent on it by a clock that shows 50 when the speech begins."""
+    """A schedule and chunks sent on it, on a clock that shows 50 when the speech begins."""
     ends = [round(step * n, 6) for n in range(1, round(seconds / step) + 1)]
     cutoffs = [Cutoff(0, 0, 0), *(Cutoff(end, end, round(end * 16_000)) for end in ends)]
     inputs = [sent(50 + end, end) for end in ends]
@@ -37,14 +37,14 @@ THREE = timed_transcription(["раз", "два", "три"], [(0.1, 0.4), (0.5, 0
 
 
 def evaluated(
-    outputs: list[OutputChunk], truth: Transcription = THREE
+    outputs: list[OutputChunk], reference: Transcription = THREE
 ) -> StreamingEvaluationResults:
     cutoffs, inputs = spoken(1.5)
     outputs = [
         replace(c, put_timestamp=c.put_timestamp + 50, get_timestamp=c.get_timestamp + 50)
         for c in outputs
     ]
-    return evaluate_streaming(truth, np.zeros(24_000, np.float32), cutoffs, inputs, outputs)
+    return evaluate_streaming(reference, np.zeros(24_000, np.float32), cutoffs, inputs, outputs)
 
 
 ISSUE = [
@@ -56,7 +56,7 @@ ISSUE = [
 ]
 
 
-def test_finalisation_is_after_the_last_time_a_word_was_wrong() -> None:
+def test_finalisation_comes_after_the_last_time_a_word_was_wrong() -> None:
     figures = stream_figures(evaluated(ISSUE))
     assert [word.first_s for word in figures.latencies] == pytest.approx([0.2, 0.2, 0.5])
     assert [word.final_s for word in figures.latencies] == pytest.approx([0.2, 1.0, 0.5])
@@ -64,7 +64,7 @@ def test_finalisation_is_after_the_last_time_a_word_was_wrong() -> None:
     assert figures.final_delay_s == pytest.approx(0.5)
 
 
-def test_only_words_right_in_the_end_enter_latencies() -> None:
+def test_only_words_correct_in_the_final_text_have_latencies() -> None:
     figures = stream_figures(
         evaluated([answer("раз два", 1.0), answer("раз дна", 2.0), finish(2.0)])
     )
@@ -78,8 +78,8 @@ def test_only_words_right_in_the_end_enter_latencies() -> None:
             ["в", "в пред", "впереди", "впереди была", "впереди было поле"], 3, 3, 2, id="issue"
         ),
         pytest.param(["а", "а б", "а б в"], 0, 3, 0, id="grows"),
-        pytest.param(["а б", ""], 2, 0, 1, id="taken back"),
-        pytest.param(["А", "а,"], 0, 1, 0, id="not the words"),
+        pytest.param(["а б", ""], 2, 0, 1, id="withdrawn"),
+        pytest.param(["А", "а,"], 0, 1, 0, id="only case and punctuation"),
     ],
 )
 def test_unstable_words_in_the_prefix_form(
@@ -94,17 +94,17 @@ def test_unstable_words_in_the_prefix_form(
     )
 
 
-def test_parts_that_come_in_one_moment_are_one_change() -> None:
+def test_parts_that_arrive_at_the_same_moment_are_one_change() -> None:
     outputs = [
         answer("а б", 0.5, uid=1),
-        answer("а", 0.9, uid=1),  # the tail moves to a part of its own
+        answer("а", 0.9, uid=1),  # the tail moves to a separate part
         answer("б", 0.9002, uid=2),
         finish(1.6),
     ]
     assert stream_figures(evaluated(outputs)).unstable_words == 0
 
 
-def test_no_answer_is_no_latency_and_no_zero() -> None:
+def test_without_answers_latencies_are_missing_rather_than_zero() -> None:
     figures = stream_figures(evaluated([finish(2.0)]))
     assert (figures.latencies, figures.first_text_s, figures.unstable_rate) == ([], None, None)
     assert spread([]) == Spread(0)
@@ -130,14 +130,14 @@ def test_times_are_relative_to_the_first_put_and_chunks_are_copies() -> None:
 def test_faster_speech_is_measured_in_wall_time() -> None:
     cutoffs = [Cutoff(0, 0, 0), Cutoff(1, 2, 2)]
     inputs = [sent(11, 2.0), sent(11, 2.0, Signal.FINISH)]
-    truth = timed_transcription(["раз"], [(0.5, 1.0)])
+    reference = timed_transcription(["раз"], [(0.5, 1.0)])
     outputs = [answer("раз", 11.3), finish(11.3)]
-    results = evaluate_streaming(truth, np.zeros(2), cutoffs, inputs, outputs)
-    # The word ended after half a second of wall time, the answer came after 1.3.
+    results = evaluate_streaming(reference, np.zeros(2), cutoffs, inputs, outputs)
+    # The word ended after 0.5 s of wall time, the answer came after 1.3 s.
     assert stream_figures(results).latencies[0].final_s == pytest.approx(0.8)
 
 
-def test_the_moment_a_word_was_spoken_is_found_without_reading_the_whole_schedule() -> None:
+def test_spoken_at_does_not_read_the_whole_schedule() -> None:
     class Counted(list[Cutoff]):
         read = 0
 
@@ -163,7 +163,7 @@ def statuses(outputs: list[OutputChunk], at: float) -> list[str]:
     return [position.status for position in partial.get_error_positions()]
 
 
-def test_what_is_missing_at_the_end_is_not_yet_while_the_stream_runs() -> None:
+def test_words_missing_at_the_end_are_not_yet_while_the_stream_runs() -> None:
     assert statuses([answer("раз", 0.6)], 1.5) == ["correct", "not_yet", "not_yet"]
     assert statuses([answer("раз", 0.6), finish(1.5)], 1.5) == ["correct", "deletion", "deletion"]
     assert statuses([], 1.5) == ["not_yet"] * 3
@@ -171,13 +171,13 @@ def test_what_is_missing_at_the_end_is_not_yet_while_the_stream_runs() -> None:
     assert statuses([answer("два", 1.0)], 1.0) == ["deletion", "correct"]
 
 
-def test_a_word_half_said_takes_part_when_that_is_better() -> None:
+def test_a_word_partly_spoken_is_included_if_that_is_better() -> None:
     assert statuses([answer("раз два", 0.7)], 0.7) == ["correct", "correct"]
     assert statuses([answer("раз", 0.6)], 0.7) == ["correct"]
     assert statuses([answer("раз дверь", 0.7)], 0.7) == ["correct", "replacement"]
 
 
-def test_an_insertion_lies_between_true_words() -> None:
+def test_an_insertion_lies_between_reference_words() -> None:
     _, inputs = spoken(1.5)
     outputs = [answer("ну раз вот два", 51.2, 1.1), answer("эх", 51.3, 1.2, uid=2)]
     (partial,) = get_partial_alignments(inputs, outputs, THREE, [51.3])
@@ -223,7 +223,7 @@ def history(chunks: list[tuple[int, list[str], int]]) -> list[OutputChunk]:
     return [*outputs, finish(max(now, 53), 2.0)]
 
 
-def truth_of(parts: list[str]) -> Transcription:
+def reference_of(parts: list[str]) -> Transcription:
     parts = [part for part in parts if part]
     times = [(0.2 * n + 0.02, 0.2 * n + 0.17) for n in range(len(parts))]
     return timed_transcription(parts, times)
@@ -231,7 +231,7 @@ def truth_of(parts: list[str]) -> Transcription:
 
 @PATIENT
 @given(chunk_lists)
-def test_words_of_a_growing_text_are_those_of_the_joined_text(
+def test_the_words_of_a_growing_text_are_those_of_the_joined_text(
     chunks: list[tuple[int, list[str], int]],
 ) -> None:
     text = PartialText()
@@ -248,16 +248,16 @@ def test_words_of_a_growing_text_are_those_of_the_joined_text(
 
 @PATIENT
 @given(st.lists(words, max_size=10), chunk_lists, st.lists(st.integers(0, 3000), max_size=6))
-def test_alignments_at_any_times_are_those_made_one_by_one(
+def test_alignments_made_together_equal_those_made_one_by_one(
     parts: list[str], chunks: list[tuple[int, list[str], int]], milliseconds: list[int]
 ) -> None:
-    truth = truth_of(parts)
+    reference = reference_of(parts)
     _, inputs = spoken(2.0)
     outputs = history(chunks)
     times = [50 + ms / 1000 for ms in milliseconds]
-    together = get_partial_alignments(inputs, outputs, truth, times)
+    together = get_partial_alignments(inputs, outputs, reference, times)
     for time, partial in zip(times, together, strict=True):
-        (alone,) = get_partial_alignments(inputs, outputs, truth, [time])
+        (alone,) = get_partial_alignments(inputs, outputs, reference, [time])
         assert partial.alignment == alone.alignment
         assert partial.at_time == time
         assert partial.audio_seconds_sent == get_audio_seconds_sent(time, inputs)
@@ -269,27 +269,27 @@ def test_alignments_at_any_times_are_those_made_one_by_one(
 
 @PATIENT
 @given(st.lists(words, max_size=10), chunk_lists)
-def test_the_final_alignment_has_the_errors_that_scoring_counts(
+def test_the_final_alignment_has_as_many_errors_as_scoring_counts(
     parts: list[str], chunks: list[tuple[int, list[str], int]]
 ) -> None:
-    truth = truth_of(parts)
+    reference = reference_of(parts)
     cutoffs, inputs = spoken(2.0)
     outputs = history(chunks)
-    results = evaluate_streaming(truth, np.zeros(0), cutoffs, inputs, outputs)
+    results = evaluate_streaming(reference, np.zeros(0), cutoffs, inputs, outputs)
     final = results.partial_alignments[-1]
     hypothesis = normalize(TranscriptionChunk.join(outputs)).split()
     wrong = [p for p in final.get_error_positions() if p.status != "correct"]
-    assert len(wrong) == count_edits(truth.words, hypothesis).errors
+    assert len(wrong) == count_edits(reference.words, hypothesis).errors
 
 
 @PATIENT
 @given(st.lists(words, max_size=10), chunk_lists)
-def test_figures_are_those_of_looking_at_every_partial(
+def test_figures_equal_those_found_by_examining_every_partial(
     parts: list[str], chunks: list[tuple[int, list[str], int]]
 ) -> None:
-    truth = truth_of(parts)
+    reference = reference_of(parts)
     cutoffs, inputs = spoken(2.0)
-    results = evaluate_streaming(truth, np.zeros(0), cutoffs, inputs, history(chunks))
+    results = evaluate_streaming(reference, np.zeros(0), cutoffs, inputs, history(chunks))
     outputs = results.output_chunks
     right_at: list[tuple[float, set[int]]] = []
     for number, output in enumerate(outputs):
@@ -299,7 +299,7 @@ def test_figures_are_those_of_looking_at_every_partial(
         ):
             continue
         (partial,) = get_partial_alignments(
-            results.input_chunks, outputs[: number + 1], truth, [output.put_timestamp]
+            results.input_chunks, outputs[: number + 1], reference, [output.put_timestamp]
         )
         right = {p.reference for p in partial.alignment if p.is_correct and p.reference is not None}
         right_at.append((output.put_timestamp, right))
@@ -308,7 +308,7 @@ def test_figures_are_those_of_looking_at_every_partial(
         wrong = [n for n, (_, right) in enumerate(right_at) if word not in right]
         first = next(time for time, right in right_at if word in right)
         stable = right_at[max(wrong, default=-1) + 1][0]
-        end = results.spoken_at(truth.tokens[word].end_time)
+        end = results.spoken_at(reference.tokens[word].end_time)
         expected[word] = (first - end, stable - end)
     found = {w.position: (w.first_s, w.final_s) for w in stream_figures(results).latencies}
     assert sorted(found) == sorted(expected)
@@ -316,25 +316,25 @@ def test_figures_are_those_of_looking_at_every_partial(
         assert found[word] == pytest.approx(latencies)
 
 
-def test_processes_give_the_same() -> None:
-    truth = truth_of(["а", "б", "аб", "вг"] * 2)
+def test_several_processes_give_the_same_result() -> None:
+    reference = reference_of(["а", "б", "аб", "вг"] * 2)
     _, inputs = spoken(2.0)
     outputs = history([(1, ["а", "б"], 300), (2, ["аб"], 300), (1, ["а", "вг"], 300)])
     times = [50 + 0.1 * n for n in range(35)]
-    one = get_partial_alignments(inputs, outputs, truth, times)
-    three = get_partial_alignments(inputs, outputs, truth, times, processes=3)
+    one = get_partial_alignments(inputs, outputs, reference, times)
+    three = get_partial_alignments(inputs, outputs, reference, times, processes=3)
     assert [p.alignment for p in one] == [p.alignment for p in three]
     assert [(p.at_time, p.is_final) for p in one] == [(p.at_time, p.is_final) for p in three]
 
 
-def test_without_times_there_is_one_alignment_an_answer() -> None:
+def test_without_timestamps_there_is_one_alignment_per_answer() -> None:
     _, inputs = spoken(1.5)
     outputs = [replace(c, put_timestamp=c.put_timestamp + 50) for c in ISSUE]
     partials = get_partial_alignments(inputs, outputs, THREE)
     assert [p.pred.text for p in partials] == ["раз", "раз два", "раз дву", "раз два три"]
 
 
-def test_results_pickle() -> None:
+def test_results_can_be_pickled() -> None:
     results = evaluated(ISSUE)
     again = pickle.loads(pickle.dumps(results))
     assert again.partial_alignments[-1].alignment == results.partial_alignments[-1].alignment
@@ -342,14 +342,14 @@ def test_results_pickle() -> None:
 
 
 def test_memory_is_linear_in_the_number_of_partials() -> None:
-    # Every partial shares all but its end with the one before.
+    # Every partial shares everything but its end with the previous one.
     n = 600
-    truth = timed_transcription(
+    reference = timed_transcription(
         [f"с{k}" for k in range(n)], [(k / 10, k / 10 + 0.1) for k in range(n)]
     )
     _, inputs = spoken(n / 10)
     outputs = [answer(f"с{k}", 50 + k / 10 + 0.2, uid=k) for k in range(n)]
-    partials = get_partial_alignments(inputs, outputs, truth)
+    partials = get_partial_alignments(inputs, outputs, reference)
     seen = set()
     for partial in partials:
         step = partial.alignment.last
@@ -363,7 +363,7 @@ def test_memory_is_linear_in_the_number_of_partials() -> None:
     ("outputs", "inputs", "message"),
     [
         pytest.param([answer("а", 1)], [sent(0, 1)], "не закончила", id="no end"),
-        pytest.param([], [sent(0, 1)], "не закончила", id="nothing"),
+        pytest.param([], [sent(0, 1)], "не закончила", id="no answers"),
         pytest.param([finish(1)], [], "ни одного куска", id="no audio"),
     ],
 )
@@ -384,7 +384,7 @@ def test_a_history_without_an_end_is_an_error(
         pytest.param([(-1, 1), (1, 2)], "невозможно", id="negative"),
     ],
 )
-def test_words_that_are_not_in_time_are_refused(
+def test_words_with_invalid_times_are_refused(
     times: list[tuple[float, float]], message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
@@ -393,12 +393,12 @@ def test_words_that_are_not_in_time_are_refused(
 
 @PATIENT
 @given(chunk_lists)
-def test_stability_is_that_of_comparing_whole_texts(
+def test_stability_equals_that_found_by_comparing_whole_texts(
     chunks: list[tuple[int, list[str], int]],
 ) -> None:
     cutoffs, inputs = spoken(2.0)
     outputs = history(chunks)
-    results = evaluate_streaming(truth_of(["а"]), np.zeros(0), cutoffs, inputs, outputs)
+    results = evaluate_streaming(reference_of(["а"]), np.zeros(0), cutoffs, inputs, outputs)
     texts: list[list[str]] = []
     for number in range(len(outputs) - 1):
         if outputs[number + 1].put_timestamp - outputs[number].put_timestamp > 0.001 or (

@@ -8,8 +8,9 @@ from stt_ru.streaming.measures.lagging import lagging
 from stt_ru.streaming.measures.latency import EmittedWord
 
 
-def test_the_known_answers_in_seconds() -> None:
-    # Delays 1000 2000 3000 of 3000 ms and their elapsed, as in docs/metrics-latency.md.
+def test_known_answers_in_seconds() -> None:
+    # Delays of 1000, 2000 and 3000 ms in 3000 ms of audio, with their elapsed times, as in
+    # docs/metrics-latency.md.
     words = [EmittedWord(at_s=at, sent_s=sent) for at, sent in ((1.2, 1), (2.3, 2), (3.6, 3))]
     lags = lagging(words, 3, 3)
 
@@ -22,5 +23,7 @@ def test_the_known_answers_in_seconds() -> None:
 
 
 @pytest.mark.parametrize(("words", "audio_s", "said"), [(0, 3, 3), (1, 0, 3), (1, 3, 0)])
-def test_there_are_none_of_nothing(words: int, audio_s: float, said: int) -> None:
+def test_there_are_no_lags_without_words_audio_or_reference(
+    words: int, audio_s: float, said: int
+) -> None:
     assert lagging([EmittedWord(at_s=1, sent_s=1)] * words, audio_s, said) is None

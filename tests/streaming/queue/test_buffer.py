@@ -10,7 +10,7 @@ from stt_ru.streaming.queue.buffer import Exit, RecordingId, StreamingQueue
 from tests.streaming.fakes import PATIENCE_S, PATIENT
 
 
-def test_elements_of_an_id_and_of_any_come_in_the_order_they_were_put() -> None:
+def test_elements_come_in_the_order_they_were_put_by_id_or_by_any() -> None:
     queue: StreamingQueue[str] = StreamingQueue("q")
     for data, id in (("a", 1), ("b", 2), ("c", 1), ("d", 3)):
         queue.put(data, id)
@@ -27,7 +27,7 @@ def test_elements_of_an_id_and_of_any_come_in_the_order_they_were_put() -> None:
         )
     )
 )
-def test_the_queue_is_a_list_searched_from_its_start(
+def test_the_queue_behaves_like_a_list_searched_from_the_start(
     operations: list[tuple[str, int | None]],
 ) -> None:
     queue: StreamingQueue[int] = StreamingQueue()
@@ -48,7 +48,7 @@ def test_the_queue_is_a_list_searched_from_its_start(
     assert not queue._elements or twin
 
 
-def test_the_timeout_is_for_the_whole_wait_however_often_other_ids_come() -> None:
+def test_the_timeout_covers_the_whole_wait_however_often_other_ids_arrive() -> None:
     queue: StreamingQueue[int] = StreamingQueue()
     stop = threading.Event()
 
@@ -91,7 +91,7 @@ def test_an_error_reaches_every_reader_with_its_cause() -> None:
     assert {error.__cause__ for error in errors} == {cause}
 
 
-def test_the_orderly_end_comes_bare_and_the_first_error_stays() -> None:
+def test_exit_is_raised_unwrapped_and_the_first_error_is_kept() -> None:
     queue: StreamingQueue[int] = StreamingQueue()
     queue.put_error(Exit())
     queue.put_error(ValueError())
@@ -99,7 +99,7 @@ def test_the_orderly_end_comes_bare_and_the_first_error_stays() -> None:
         queue.get()
 
 
-def test_an_error_of_one_id_leaves_the_others_alone() -> None:
+def test_an_error_of_one_id_does_not_affect_the_others() -> None:
     queue: StreamingQueue[str] = StreamingQueue()
     queue.put("a", 1)
     queue.put("b", 2)
@@ -112,7 +112,7 @@ def test_an_error_of_one_id_leaves_the_others_alone() -> None:
 
 
 @pytest.mark.parametrize("by_id", [True, False], ids=["by id", "any"])
-def test_nothing_is_lost_or_doubled_with_many_producers_and_consumers(by_id: bool) -> None:
+def test_nothing_is_lost_or_duplicated_with_many_producers_and_consumers(by_id: bool) -> None:
     queue: StreamingQueue[int] = StreamingQueue()
     n_ids, n_each = 5, 400
     taken: dict[RecordingId, list[int]] = defaultdict(list)
@@ -144,8 +144,8 @@ def test_nothing_is_lost_or_doubled_with_many_producers_and_consumers(by_id: boo
         assert not left
 
 
-def test_an_element_costs_the_same_however_many_lie_before_it() -> None:
-    # Counted, not timed: elements taken by id leave nothing behind in the order of arrival.
+def test_an_element_costs_the_same_however_many_precede_it() -> None:
+    # Counted, not timed: elements taken by id leave no trace in the order of arrival.
     queue: StreamingQueue[int] = StreamingQueue()
     queue.put(0, "first")
     for number in range(10_000):

@@ -39,7 +39,7 @@ def parts(*pairs: tuple[int | str, str]) -> list[TranscriptionChunk]:
             "word1 word2a word2b",
             id="replaced, added and removed",
         ),
-        pytest.param(parts((1, "а"), (2, "б"), (1, ""), (1, "в")), "в б", id="place is kept"),
+        pytest.param(parts((1, "а"), (2, "б"), (1, ""), (1, "в")), "в б", id="position is kept"),
         pytest.param(parts((1, " а "), (2, "")), "а", id="spaces"),
         pytest.param([], "", id="nothing"),
     ],
@@ -48,7 +48,7 @@ def test_parts_are_joined_by_uid(chunks: list[TranscriptionChunk], text: str) ->
     assert TranscriptionChunk.join(chunks) == text
 
 
-def test_the_end_is_no_text() -> None:
+def test_the_finish_signal_adds_no_text() -> None:
     assert TranscriptionChunk.join([answer("раз", 1), finish(2)]) == "раз"
 
 
@@ -56,7 +56,7 @@ def chunk(end_time: float, data: object = b"ab") -> InputChunk:
     return InputChunk(data=data, end_time=end_time)  # type: ignore[arg-type]
 
 
-def test_chunks_are_stamped_when_put_and_when_taken() -> None:
+def test_chunks_are_timestamped_when_put_and_when_taken() -> None:
     clock = FakeClock(5.0)
     queue: ASRStreamingQueue[InputChunk] = ASRStreamingQueue(clock=clock)
     queue.put(chunk(1.0))
@@ -65,7 +65,7 @@ def test_chunks_are_stamped_when_put_and_when_taken() -> None:
     assert (taken.put_timestamp, taken.get_timestamp) == (5.0, 7.5)
 
 
-def test_after_the_end_of_a_recording_its_id_is_refused_and_the_others_go_on() -> None:
+def test_after_the_end_of_a_recording_its_id_is_refused_and_the_others_continue() -> None:
     queue = InputBuffer("q")
     told: list[object] = []
     queue.on_misuse = lambda error, id: told.append(id)
@@ -79,14 +79,14 @@ def test_after_the_end_of_a_recording_its_id_is_refused_and_the_others_go_on() -
     assert told == [1]
 
 
-def test_an_id_is_claimed_once() -> None:
+def test_an_id_can_be_claimed_only_once() -> None:
     queue = InputBuffer("q")
     queue.claim("a")
     with pytest.raises(RuntimeError, match="нужен новый"):
         queue.claim("a")
 
 
-def test_an_answer_after_the_end_spoils_its_recording_and_not_the_model() -> None:
+def test_an_answer_after_the_end_fails_its_recording_but_not_the_model() -> None:
     buffer = OutputBuffer()
     buffer.put(finish(1), "a")
     buffer.put(answer("поздно", 2), "a")  # must not raise: it would end the model
@@ -134,7 +134,7 @@ def test_rechunked_audio_is_the_same_audio(sizes: list[int], size: int, kind: st
         buffer.get()
 
 
-def test_every_recording_has_its_turn_when_rechunked() -> None:
+def test_recordings_take_turns_when_rechunked() -> None:
     buffer = InputBuffer()
     for id in ("a", "b"):
         buffer.put(chunk(1.0, b"0123456789"), id)
@@ -145,7 +145,7 @@ def test_every_recording_has_its_turn_when_rechunked() -> None:
     assert set(order[1:3]) == {"a", "b"}
 
 
-def test_a_piece_of_no_samples_cannot_be_asked_for() -> None:
+def test_a_piece_must_have_at_least_one_sample() -> None:
     with pytest.raises(ValueError, match="size"):
         InputBuffer().get_with_rechunking(0)
 
@@ -178,7 +178,7 @@ def test_an_impossible_history_is_refused(
 
 @PATIENT
 @given(st.lists(st.floats(-3, 3, width=32), max_size=30))
-def test_integers_saturate_and_do_not_wrap(samples: list[float]) -> None:
+def test_integers_saturate_instead_of_wrapping(samples: list[float]) -> None:
     waveform = np.array(samples, np.float32)
     integers = convert_audio_format(waveform, "int")
     assert isinstance(integers, np.ndarray)
@@ -188,7 +188,7 @@ def test_integers_saturate_and_do_not_wrap(samples: list[float]) -> None:
     assert convert_audio_format(waveform, "bytes") == integers.astype("<i2").tobytes()
 
 
-def test_wav_is_a_file_that_others_read() -> None:
+def test_wav_can_be_read_by_the_standard_library() -> None:
     data = convert_audio_format(np.array([0, 0.5, -0.5], np.float32), "wav", 8_000)
     assert isinstance(data, bytes)
     with wave.open(io.BytesIO(data)) as file:
@@ -205,8 +205,6 @@ def test_wav_is_a_file_that_others_read() -> None:
         pytest.param(np.zeros(3), "mp3", "есть: float, int, bytes, wav", id="unknown"),
     ],
 )
-def test_what_cannot_be_converted_is_refused(
-    waveform: NDArray[np.float64], kind: str, message: str
-) -> None:
+def test_invalid_input_is_refused(waveform: NDArray[np.float64], kind: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         convert_audio_format(waveform, kind)  # type: ignore[arg-type]

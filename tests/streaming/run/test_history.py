@@ -40,7 +40,7 @@ def example() -> History:
     )
 
 
-def test_a_history_is_evaluated_later_without_audio_and_model(tmp_path: Path) -> None:
+def test_a_history_can_be_evaluated_later_without_audio_or_model(tmp_path: Path) -> None:
     history = example()
     save_history(history, tmp_path / "h.json")
     again = load_history(tmp_path / "h.json")
@@ -51,7 +51,7 @@ def test_a_history_is_evaluated_later_without_audio_and_model(tmp_path: Path) ->
     assert again.compute_s == 0.25
 
 
-def test_a_history_of_the_first_schema_is_still_read() -> None:
+def test_a_history_of_schema_version_1_can_still_be_read() -> None:
     folder = Path(__file__).parents[3] / "fixtures" / "streaming"
     figures = stream_figures(load_history(folder / "history-v1.json").evaluate())
     assert [round(word.final_s, 6) for word in figures.latencies] == [0.2, 1.0, 0.5]
@@ -63,7 +63,7 @@ def test_a_history_of_the_first_schema_is_still_read() -> None:
     st.lists(st.floats(0, 10), max_size=5),
     st.none() | st.floats(0, 5),
 )
-def test_what_is_saved_is_what_is_loaded(
+def test_a_loaded_history_equals_the_saved_one(
     answers: list[tuple[float, str, int]], puts: list[float], compute_s: float | None
 ) -> None:
     history = replace(
@@ -78,7 +78,7 @@ def test_what_is_saved_is_what_is_loaded(
     assert loaded == replace(history, input_chunks=silent)
 
 
-def test_a_chunk_that_nobody_took_stays_so(tmp_path: Path) -> None:
+def test_a_chunk_never_taken_stays_so(tmp_path: Path) -> None:
     never = InputChunk(data=b"", end_time=1.0, put_timestamp=1.0)
     save_history(replace(example(), input_chunks=[never]), tmp_path / "h.json")
     (chunk,) = load_history(tmp_path / "h.json").input_chunks
@@ -88,14 +88,16 @@ def test_a_chunk_that_nobody_took_stays_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        pytest.param(None, "не прочитана", id="absent"),
-        pytest.param("{", "не JSON", id="no json"),
-        pytest.param("[]", "schema_version None", id="other json"),
+        pytest.param(None, "не прочитана", id="missing"),
+        pytest.param("{", "не JSON", id="not JSON"),
+        pytest.param("[]", "schema_version None", id="other JSON"),
         pytest.param('{"schema_version": 9}', "читается только 1", id="newer"),
         pytest.param('{"schema_version": 1}', "испорчена", id="incomplete"),
     ],
 )
-def test_what_is_no_history_is_an_error(tmp_path: Path, text: str | None, message: str) -> None:
+def test_loading_a_file_that_is_not_a_history_is_an_error(
+    tmp_path: Path, text: str | None, message: str
+) -> None:
     file = tmp_path / "h.json"
     if text is not None:
         file.write_text(text)
@@ -103,6 +105,6 @@ def test_what_is_no_history_is_an_error(tmp_path: Path, text: str | None, messag
         load_history(file)
 
 
-def test_without_times_of_words_there_is_nothing_to_evaluate() -> None:
+def test_a_history_without_word_timings_cannot_be_evaluated() -> None:
     with pytest.raises(ReportError, match="нет времени слов"):
         replace(example(), timed_transcription=None).evaluate()

@@ -1,4 +1,4 @@
-"""The loop over a manifest, with models that do what models should not."""
+"""The loop over a manifest, with well-behaved and misbehaving models."""
 
 import json
 import threading
@@ -41,12 +41,12 @@ from stt_ru.streaming.run.report import (
 from stt_ru.streaming.run.results import StreamOptions, StreamReport
 from stt_ru.streaming.run.sources import LoadedStream, StreamSource
 from stt_ru.streaming.timing.ctc import CtcModel
-from stt_ru.streaming.timing.reference_words import TrueWords
+from stt_ru.streaming.timing.reference_words import ReferenceWords
 from tests.streaming.fakes import PATIENCE_S, FunctionASR, tone
 
 
 def no_aligner() -> CtcModel:
-    raise AssertionError("the rows have their times")
+    raise AssertionError("no aligner is needed: the rows have word timings")
 
 
 def sample(folder: Path, name: str, seconds: float, text: str = "1 2") -> Sample:
@@ -64,12 +64,12 @@ def run(
     **more: object,
 ) -> list[StreamReport]:
     source = StreamSource("model", "модель", load)
-    truth = TrueWords(samples, no_aligner)
-    return list(evaluate_streams([source], samples, truth, [options], **more))  # type: ignore[arg-type]
+    reference_words = ReferenceWords(samples, no_aligner)
+    return list(evaluate_streams([source], samples, reference_words, [options], **more))  # type: ignore[arg-type]
 
 
 def streamed(recognizer: Recognizer) -> LoadedStream:
-    """A recogniser of files that streams, with itself for the comparison."""
+    """A file recogniser that streams, compared with itself offline."""
     asr = OfflineToStreaming(recognizer, 0.5)
     return LoadedStream(asr, asr.loaded)
 
@@ -77,7 +77,7 @@ def streamed(recognizer: Recognizer) -> LoadedStream:
 def answer_each(
     act: Callable[[int, OutputBuffer, int | str], bool],
 ) -> Callable[[InputBuffer, OutputBuffer], None]:
-    """A model that says «1 2» of each recording, unless ``act`` of its number says it is done."""
+    """A model that answers «1 2» for each recording, unless ``act`` returns True for its number."""
 
     def model(audio: InputBuffer, text: OutputBuffer) -> None:
         numbers: dict[int | str, int] = {}
@@ -110,7 +110,7 @@ def test_every_row_is_measured_in_order(tmp_path: Path) -> None:
     assert [r.row.hypothesis for r in report.results] == ["1 2"] * 3
     assert report.score.words.rate == pytest.approx(1 / 6)
     assert report.finalisation.count == 5
-    # The dummy says a word when its second is over, 0.1 s after the word ended, or one piece later.
+    # The dummy emits a word when its second is over, 0.1 s after its end, or one piece later.
     assert report.first_word.p50 == pytest.approx(0.1, abs=0.21)
     assert report.unstable_rate == 0
     assert kept == [(0, "1 2", 35_200), (1, "1 2", 35_200), (2, "1 2", 35_200)]
@@ -120,7 +120,7 @@ def test_every_row_is_measured_in_order(tmp_path: Path) -> None:
     assert "|send:remap|interval:0.2s|" in str(report.signature)
 
 
-def test_a_recording_that_fails_is_a_row_and_the_others_go_on(tmp_path: Path) -> None:
+def test_a_recording_that_fails_stays_a_row_and_the_others_continue(tmp_path: Path) -> None:
     samples = [sample(tmp_path, f"{n}.wav", 1.2) for n in range(3)]
 
     class Fussy:
@@ -141,7 +141,7 @@ def test_a_recording_that_fails_is_a_row_and_the_others_go_on(tmp_path: Path) ->
     assert report.failed == 1
 
 
-def test_a_model_that_dies_is_started_again_for_the_next_recording(tmp_path: Path) -> None:
+def test_a_model_that_dies_is_restarted_for_the_next_recording(tmp_path: Path) -> None:
     samples = [sample(tmp_path, f"{n}.wav", 0.5) for n in range(3)]
     deaths = iter([True, False, False])
 
@@ -155,7 +155,7 @@ def test_a_model_that_dies_is_started_again_for_the_next_recording(tmp_path: Pat
     assert errors(report) == ["ZeroDivisionError: внутри", None, None]
 
 
-def test_a_model_that_never_finishes_is_given_up_and_the_others_go_on(tmp_path: Path) -> None:
+def test_a_recording_never_finished_is_given_up_and_the_others_continue(tmp_path: Path) -> None:
     samples = [sample(tmp_path, f"{n}.wav", 0.5) for n in range(3)]
     forgotten = iter([False, True, False])
     asr = FunctionASR(answer_each(lambda number, text, id: next(forgotten)))
@@ -164,7 +164,7 @@ def test_a_model_that_never_finishes_is_given_up_and_the_others_go_on(tmp_path: 
     assert "модель молчит: 0.3 с" in str(errors(report)[1])
 
 
-def test_a_model_that_hangs_is_loaded_again(tmp_path: Path) -> None:
+def test_a_model_that_hangs_is_reloaded(tmp_path: Path) -> None:
     samples = [sample(tmp_path, f"{n}.wav", 0.5) for n in range(3)]
     release = threading.Event()
     loaded: list[StreamingASR] = []
@@ -198,7 +198,7 @@ def test_an_answer_after_the_end_is_an_error_of_its_row(tmp_path: Path) -> None:
     assert "ответила после конца" in str(errors(report)[1])
 
 
-def test_a_model_that_answers_nothing_has_all_words_wrong_and_no_latency(tmp_path: Path) -> None:
+def test_a_model_that_answers_nothing_has_100_percent_wer_and_no_latency(tmp_path: Path) -> None:
     def mute(number: int, text: OutputBuffer, id: int | str) -> bool:
         text.put(OutputChunk(data=Signal.FINISH, seconds_processed=0.5), id)
         return True
@@ -213,7 +213,7 @@ def test_a_model_that_answers_nothing_has_all_words_wrong_and_no_latency(tmp_pat
     assert "–" in format_stream_table([report]).splitlines()[1]
 
 
-def test_a_model_that_ends_before_the_recording_does_is_an_error(tmp_path: Path) -> None:
+def test_finishing_before_the_recording_ends_is_an_error(tmp_path: Path) -> None:
     def hasty(audio: InputBuffer, text: OutputBuffer) -> None:
         while True:
             _, id = audio.get()
@@ -233,7 +233,7 @@ def test_an_empty_recording_is_an_error_of_its_row(tmp_path: Path) -> None:
     assert errors(report)[1] is None
 
 
-def test_a_model_that_does_not_load_is_a_report(tmp_path: Path) -> None:
+def test_a_model_that_does_not_load_still_has_a_report(tmp_path: Path) -> None:
     def load() -> LoadedStream:
         raise ModelLoadError("нет файлов")
 
@@ -262,11 +262,11 @@ def test_settings_are_read_once_and_written_as_text(tmp_path: Path) -> None:
         asked = 0
 
         @property
-        def settings(self) -> dict[str, str]:  # type: ignore[override]  # as a user may do
+        def settings(self) -> dict[str, str]:  # type: ignore[override]  # users may do this
             self.asked += 1
             if self.asked > 1:
                 raise RuntimeError
-            return {"beam": 5}  # type: ignore[dict-item]  # as users do
+            return {"beam": 5}  # type: ignore[dict-item]  # users do this
 
     (report,) = run(lambda: LoadedStream(Forgetful()), [sample(tmp_path, "a.wav", 1.2, "1")])
     assert errors(report) == [None]
@@ -274,7 +274,7 @@ def test_settings_are_read_once_and_written_as_text(tmp_path: Path) -> None:
     assert report.signature.fields["beam"] == "5"
 
 
-def test_warnings_come_in_the_order_of_the_manifest(tmp_path: Path) -> None:
+def test_warnings_are_in_manifest_order(tmp_path: Path) -> None:
     lengths_s = (1.2, 0.9, 0.6, 0.3)  # the last row finishes first
     samples = [sample(tmp_path, f"{n}.wav", s, "1") for n, s in enumerate(lengths_s)]
     kept: list[int] = []
@@ -289,7 +289,7 @@ def test_warnings_come_in_the_order_of_the_manifest(tmp_path: Path) -> None:
     assert list(report.warnings) == [f"{n}.wav: диск полон" for n in range(4)]
 
 
-def test_an_aligner_that_does_not_load_is_tried_once(tmp_path: Path) -> None:
+def test_an_aligner_that_does_not_load_is_tried_only_once(tmp_path: Path) -> None:
     samples = [replace(sample(tmp_path, f"{n}.wav", 1.0), extra={}) for n in range(3)]
     asked = []
 
@@ -298,12 +298,12 @@ def test_an_aligner_that_does_not_load_is_tried_once(tmp_path: Path) -> None:
         raise ModelLoadError("модель не CTC")
 
     source = StreamSource("model", "модель", lambda: LoadedStream(DummyASR()))
-    (report,) = evaluate_streams([source], samples, TrueWords(samples, load))
+    (report,) = evaluate_streams([source], samples, ReferenceWords(samples, load))
     assert errors(report) == ["модель не CTC"] * 3
     assert len(asked) == 1
 
 
-def test_times_of_a_model_with_threads_of_its_own_are_not_remapped(tmp_path: Path) -> None:
+def test_times_of_a_multithreaded_model_are_not_remapped(tmp_path: Path) -> None:
     class Threaded(DummyASR):
         @property
         def is_multithreaded(self) -> bool:
@@ -316,7 +316,7 @@ def test_times_of_a_model_with_threads_of_its_own_are_not_remapped(tmp_path: Pat
     assert report.options.realtime is True
 
 
-def test_many_recordings_at_once_in_real_time(tmp_path: Path) -> None:
+def test_many_concurrent_recordings_in_real_time(tmp_path: Path) -> None:
     samples = [sample(tmp_path, f"{n}.wav", 2.2) for n in range(50)]
     options = StreamOptions(realtime=True, streams=50, speed=4, timeout_s=PATIENCE_S)
     (report,) = run(lambda: LoadedStream(DummyASR()), samples, options)
@@ -332,7 +332,7 @@ def test_the_offline_twin_is_compared_row_by_row(
     samples = [sample(tmp_path, f"{n}.wav", 1.2) for n in range(6)]
 
     class Whole:
-        """Hears the second word only in a whole recording."""
+        """Recognises the second word only in a whole recording."""
 
         name = "whole"
 
@@ -364,7 +364,7 @@ def test_the_offline_twin_is_compared_row_by_row(
 
 
 class Channels:
-    """Says how loud the only channel it gets is; of a file with several, «много»."""
+    """Answers the loudness of a single-channel file; «много» for several channels."""
 
     name = "channels"
     settings: ClassVar = {"channel": "own"}
@@ -397,7 +397,7 @@ def test_distinct_channels_without_a_number_are_mixed_in_the_stream_and_offline(
         "a.wav: каналы разные, а channel не указан: модели отправлена их смесь"
     ]
     assert report.offline is not None
-    # The row that was mixed is compared with the model on the same mix, not on the file.
+    # The mixed row is compared with the model on the same mix, not on the file.
     assert [row.hypothesis for row in report.offline.results] == ["1", "много", "много"]
     signature = report.offline.signature
     assert signature is not None
@@ -405,7 +405,7 @@ def test_distinct_channels_without_a_number_are_mixed_in_the_stream_and_offline(
     assert signature.fields["refs"] == references_digest(samples)
 
 
-def test_ctrl_c_in_the_offline_pass_keeps_what_was_streamed(tmp_path: Path) -> None:
+def test_ctrl_c_in_the_offline_pass_keeps_the_streamed_results(tmp_path: Path) -> None:
     samples = [sample(tmp_path, f"{n}.wav", 1.2) for n in range(2)]
 
     class Interrupting(ProgressListener):
@@ -419,10 +419,10 @@ def test_ctrl_c_in_the_offline_pass_keeps_what_was_streamed(tmp_path: Path) -> N
     recognizer = Channels()
     load = partial(streamed, recognizer)
     source = StreamSource("model", "модель", load)
-    truth = TrueWords(samples, no_aligner)
+    reference_words = ReferenceWords(samples, no_aligner)
     reports = []
     with pytest.raises(KeyboardInterrupt):  # noqa: PT012 - what came before it counts
-        for report in evaluate_streams([source], samples, truth, progress=Interrupting()):
+        for report in evaluate_streams([source], samples, reference_words, progress=Interrupting()):
             reports.append(report)
     (kept,) = reports
     assert errors(kept) == [None, None]
@@ -430,7 +430,7 @@ def test_ctrl_c_in_the_offline_pass_keeps_what_was_streamed(tmp_path: Path) -> N
     assert list(kept.warnings) == ["прервано до конца офлайн-распознавания, ΔWER нет"]
 
 
-def test_the_json_is_json_and_holds_everything(tmp_path: Path) -> None:
+def test_the_report_is_valid_json_with_all_rows(tmp_path: Path) -> None:
     samples = [sample(tmp_path, "a.wav", 2.2), sample(tmp_path, "b.wav", 0.0)]
     reports = run(lambda: LoadedStream(DummyASR()), samples)
     pieces = stream_json(reports, manifest="m.jsonl", created_at=datetime(2026, 1, 1, tzinfo=UTC))
@@ -454,6 +454,6 @@ def test_the_json_is_json_and_holds_everything(tmp_path: Path) -> None:
         {"timeout_s": 0},
     ],
 )
-def test_options_that_make_no_sense_are_refused(options: dict[str, float]) -> None:
+def test_invalid_options_are_refused(options: dict[str, float]) -> None:
     with pytest.raises(UsageError):
         StreamOptions(**options)  # type: ignore[arg-type]

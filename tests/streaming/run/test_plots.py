@@ -1,4 +1,4 @@
-"""Structure of the pictures; how they look was looked at."""
+"""The structure of the plots; their appearance was checked by eye."""
 
 import itertools
 from dataclasses import replace
@@ -36,28 +36,28 @@ WORDS = "добрый день хочу узнать когда приедет �
 
 
 def conversation(seconds: float) -> StreamingEvaluationResults:
-    """Two and a half words a second, every fifth heard wrong at first, every seventh for good."""
+    """2.5 words per second; every fifth is wrong at first, every seventh stays wrong."""
     n = int(seconds * 2.5)
     times = [(0.4 * k + 0.02, 0.4 * k + 0.36) for k in range(n)]
-    truth = timed_transcription([WORDS[k % len(WORDS)] for k in range(n)], times)
+    reference = timed_transcription([WORDS[k % len(WORDS)] for k in range(n)], times)
     cutoffs, inputs = spoken(seconds)
     outputs: list[OutputChunk] = []
     for k, (_, end) in enumerate(times):
         word = WORDS[k % len(WORDS)]
         at = 50 + end + 0.5
-        heard = word[:-1] + "ъ" if k % 5 == 0 or k % 7 == 0 else word
-        outputs.append(answer(heard, at, end, uid=k))
+        hypothesis = word[:-1] + "ъ" if k % 5 == 0 or k % 7 == 0 else word
+        outputs.append(answer(hypothesis, at, end, uid=k))
         if k % 5 == 0 and k % 7:
             outputs.append(answer(word, at + 0.9, end, uid=k))
         if k % 9 == 0:
             outputs.append(answer("э", at + 0.05, end, uid=f"extra{k}"))
     outputs.sort(key=lambda chunk: chunk.put_timestamp)
     outputs.append(finish(outputs[-1].put_timestamp + 0.2, seconds))
-    return evaluate_streaming(truth, np.zeros(0, np.float32), cutoffs, inputs, outputs)
+    return evaluate_streaming(reference, np.zeros(0, np.float32), cutoffs, inputs, outputs)
 
 
 def segments(ax: Axes, colour: str) -> int:
-    """How many words are drawn in a colour."""
+    """The number of words drawn in a colour."""
     from matplotlib.colors import to_rgba
 
     drawn = [lines for lines in ax.collections if isinstance(lines, LineCollection)]
@@ -99,7 +99,7 @@ def test_the_words_of_the_reference_do_not_overlap(seconds: float) -> None:
     assert all(box.x0 >= 0 and box.x1 <= width and box.y1 <= height for box in boxes)
 
 
-def test_a_long_run_shows_some_of_its_moments_and_the_last() -> None:
+def test_a_long_run_shows_a_sample_of_its_moments_including_the_last() -> None:
     results = conversation(60)
     ax = partial_alignments_plot(results)
     moments = {
@@ -117,11 +117,11 @@ def test_shares_of_right_wrong_and_not_yet_sum_to_one() -> None:
     totals = shares.sum(axis=0)
     assert len(edges) == shares.shape[1] + 1
     assert set(np.round(totals, 9)) <= {0.0, 1.0}
-    assert shares[2, 0] == 1.0  # nothing is there as soon as it is said
+    assert shares[2, 0] == 1.0  # no word is there as soon as it is spoken
     assert shares[2, -1] < 0.1
 
 
-def test_the_lines_of_latency_end_at_the_share_of_right_words() -> None:
+def test_the_latency_lines_end_at_the_share_of_correct_words() -> None:
     results = conversation(5)
     ax = latency_plot([results])
     final = results.partial_alignments[-1].get_error_positions()
@@ -132,7 +132,7 @@ def test_the_lines_of_latency_end_at_the_share_of_right_words() -> None:
     assert tops == pytest.approx([right / total] * 2)
 
 
-def test_every_picture_draws_on_the_axes_it_is_given() -> None:
+def test_every_plot_draws_on_the_given_axes() -> None:
     results = conversation(5)
     figure = Figure()
     FigureCanvasAgg(figure)
@@ -146,7 +146,7 @@ def test_every_picture_draws_on_the_axes_it_is_given() -> None:
     figure.canvas.draw()
 
 
-def test_runs_without_words_or_answers_are_drawn_too() -> None:
+def test_runs_without_words_or_answers_can_be_drawn() -> None:
     silent = evaluated([finish(2.0)])
     empty = replace(silent, timed_transcription=timed_transcription([], []))
     for results in (silent, evaluated([finish(2.0)], timed_transcription([], []))):
@@ -157,7 +157,7 @@ def test_runs_without_words_or_answers_are_drawn_too() -> None:
     visualize_history([])
 
 
-def test_the_colours_differ_in_lightness_too() -> None:
+def test_the_colours_also_differ_in_lightness() -> None:
     from matplotlib.colors import to_rgb
 
     grey = [np.dot(to_rgb(colour), [0.299, 0.587, 0.114]) for colour in (RIGHT, WRONG, NOT_YET)]
@@ -165,7 +165,7 @@ def test_the_colours_differ_in_lightness_too() -> None:
     assert min(abs(a - b) for a, b in itertools.pairwise(grey)) > 0.1
 
 
-def test_a_picture_is_written_whole(tmp_path: Path) -> None:
+def test_a_plot_is_written_atomically(tmp_path: Path) -> None:
     save_recording_plot(evaluated(ISSUE), tmp_path / "a.png", title="запись")
     assert [file.name for file in tmp_path.iterdir()] == ["a.png"]
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")

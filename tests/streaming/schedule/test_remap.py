@@ -16,9 +16,9 @@ from tests.streaming.fakes import PATIENT, ScriptedASR, answer, sent, tone
 
 
 class PacedBuffer(InputBuffer):
-    """A microphone in the reader's own thread: waiting for a chunk lets the time pass till then.
+    """A microphone in the reader's own thread: waiting for a chunk advances the clock to it.
 
-    The slow, obvious twin of `remap_time`: the model really runs on the schedule.
+    The slow, obvious twin of `remap_time`: the model really runs on schedule.
     """
 
     def __init__(self, clock: FakeClock, chunks: list[tuple[float, InputChunk]]) -> None:
@@ -44,7 +44,7 @@ def run(asr: ScriptedASR) -> list[OutputChunk]:
     outputs: list[OutputChunk] = []
     while not outputs or outputs[-1].data is not Signal.FINISH:
         chunk, _ = asr.output_buffer.get("a", timeout=0)
-        chunk.get_timestamp = chunk.put_timestamp + 0.01  # a reader that is 10 ms behind
+        chunk.get_timestamp = chunk.put_timestamp + 0.01  # the reader is 10 ms behind
         outputs.append(chunk)
     return outputs
 
@@ -68,7 +68,7 @@ times = st.lists(st.integers(0, 700).map(lambda ms: ms / 1000), min_size=1, max_
     st.lists(st.integers(0, 3), min_size=1, max_size=4),
     st.none() | st.integers(500, 20_000),
 )
-def test_remapping_gives_what_a_paced_run_gives(
+def test_remapping_gives_the_times_of_a_paced_run(
     n: int,
     interval_s: float,
     speed: float,
@@ -103,7 +103,7 @@ def test_remapping_gives_what_a_paced_run_gives(
     asr.input_buffer._take = take  # type: ignore[method-assign]
     outputs = run(asr)
 
-    inputs = [replace(chunk, data=b"") for chunk in inputs]  # arrays do not compare
+    inputs = [replace(chunk, data=b"") for chunk in inputs]  # arrays cannot be compared by ==
     inputs[-1].data = Signal.FINISH
     before = copy.deepcopy((inputs, outputs))
     new_inputs, new_outputs = remap_time(cutoffs, inputs, outputs)
@@ -128,7 +128,7 @@ def test_a_fast_model_waits_for_the_audio_and_a_slow_one_falls_behind() -> None:
     assert [c.put_timestamp for c in new_outputs] == pytest.approx([11.3, 14.5])
 
 
-def test_what_cannot_be_remapped_is_an_error() -> None:
+def test_an_inconsistent_history_cannot_be_remapped() -> None:
     cutoffs = [Cutoff(0, 0, 0), Cutoff(1, 1, 1)]
     with pytest.raises(StreamingError, match="в расписании 1"):
         remap_time(cutoffs, [], [])

@@ -71,7 +71,7 @@ def test_dummy_counts_whole_seconds(seconds: float) -> None:
     assert sender.get_status() == "finished"
 
 
-def test_audio_is_sent_by_absolute_deadlines_and_never_before_its_time() -> None:
+def test_audio_is_sent_by_absolute_deadlines_and_never_early() -> None:
     clock = FakeClock()
     asr = DummyASR(clock=clock)
     cutoffs, sender = make_sender(tone(1.3), asr, real_time_interval_sec=0.5)
@@ -82,8 +82,8 @@ def test_audio_is_sent_by_absolute_deadlines_and_never_before_its_time() -> None
     assert [cutoff.t_audio for cutoff in cutoffs] == pytest.approx([0, 0.5, 1.0, 1.3])
 
 
-class SlowPutClock(FakeClock):
-    """Time also passes while something else is done."""
+class SlowClock(FakeClock):
+    """A clock on which every reading of the time takes 30 ms."""
 
     def now(self) -> float:
         self.sleep(0.03)
@@ -91,15 +91,15 @@ class SlowPutClock(FakeClock):
 
 
 def test_a_late_chunk_does_not_make_the_next_ones_later() -> None:
-    clock = SlowPutClock()
+    clock = SlowClock()
     asr = DummyASR(clock=clock)
     _, sender = make_sender(tone(10), asr, real_time_interval_sec=0.5)
     started = clock.now()
     sender._send_all()
-    assert clock.now() - started < 10.5  # and not 10 s + 20 chunks * 2 looks at the clock
+    assert clock.now() - started < 10.5  # not 10 s + 20 chunks * 2 readings of the clock
 
 
-def test_speed_shortens_wall_time_and_not_audio_time() -> None:
+def test_speed_shortens_wall_time_but_not_audio_time() -> None:
     clock = FakeClock()
     asr = DummyASR(clock=clock)
     _, sender = make_sender(tone(2), asr, 0.25, speed_multiplier=2)
@@ -111,7 +111,7 @@ def test_speed_shortens_wall_time_and_not_audio_time() -> None:
 
 
 @pytest.mark.parametrize("kind", ["float", "int", "bytes", "wav"])
-def test_the_model_gets_its_own_rate_and_format(kind: str) -> None:
+def test_the_model_gets_audio_in_its_own_rate_and_format(kind: str) -> None:
     received: list[Any] = []
 
     def run(audio: InputBuffer, text: OutputBuffer) -> None:
@@ -139,7 +139,7 @@ def test_the_model_gets_its_own_rate_and_format(kind: str) -> None:
         assert bytes(received[0][:4]) == b"RIFF"
 
 
-def test_parallel_recordings_come_in_the_order_they_were_given() -> None:
+def test_parallel_recordings_are_returned_in_the_given_order() -> None:
     asr = DummyASR()
     asr.start_thread()
     waveforms = [tone(seconds) for seconds in (3, 1, 2, 0, 2)]
@@ -173,14 +173,14 @@ def test_an_exception_in_the_model_reaches_every_reader() -> None:
     assert not asr.is_thread_started()
 
 
-def test_a_model_that_returns_unasked_is_an_error_at_the_reader() -> None:
+def test_a_model_that_returns_unasked_raises_an_error_in_the_reader() -> None:
     asr = FunctionASR(lambda audio, text: None)
     asr.start_thread()
     with pytest.raises(RuntimeError, match="перестала работать"):
         receive(asr, 0)
 
 
-def test_stopping_ends_readers_in_order() -> None:
+def test_stopping_the_model_raises_exit_in_readers() -> None:
     asr = DummyASR()
     asr.start_thread()
     caught: list[BaseException] = []
@@ -199,7 +199,7 @@ def test_stopping_ends_readers_in_order() -> None:
     assert not asr.is_thread_started()
 
 
-def test_a_stopped_model_starts_again_and_forgets_the_ids() -> None:
+def test_a_restarted_model_accepts_used_ids() -> None:
     asr = DummyASR()
     for _ in range(2):
         asr.start_thread()
@@ -209,7 +209,7 @@ def test_a_stopped_model_starts_again_and_forgets_the_ids() -> None:
         asr.stop_thread()
 
 
-def test_a_model_that_does_not_stop_is_said_to_be_stuck() -> None:
+def test_a_model_that_does_not_stop_is_reported_as_stuck() -> None:
     release = threading.Event()
     asr = FunctionASR(lambda audio, text: print(release.wait(PATIENCE_S)))
     asr.start_thread()
@@ -218,7 +218,7 @@ def test_a_model_that_does_not_stop_is_said_to_be_stuck() -> None:
     release.set()
 
 
-def test_an_id_used_again_fails_in_the_sender_and_at_its_reader_only() -> None:
+def test_a_reused_id_fails_only_in_its_sender_and_reader() -> None:
     asr = DummyASR()
     asr.start_thread()
     _, first = make_sender(tone(1), asr, uid="a")
@@ -236,7 +236,7 @@ def test_an_id_used_again_fails_in_the_sender_and_at_its_reader_only() -> None:
     asr.stop_thread()
 
 
-def test_audio_after_the_end_fails_at_the_reader_of_its_id_only() -> None:
+def test_audio_after_the_end_fails_only_in_the_reader_of_its_id() -> None:
     asr = DummyASR()
     asr.start_thread()
     asr.input_buffer.put(InputChunk(data=Signal.FINISH, end_time=0.0), "a")
@@ -249,7 +249,7 @@ def test_audio_after_the_end_fails_at_the_reader_of_its_id_only() -> None:
     asr.stop_thread()
 
 
-def test_a_sender_that_dies_ends_its_recording_with_an_error() -> None:
+def test_a_sender_that_fails_ends_its_recording_with_an_error() -> None:
     asr = DummyASR()
     asr.start_thread()
     broken = tone(1)
@@ -266,7 +266,7 @@ def test_a_sender_that_dies_ends_its_recording_with_an_error() -> None:
     asr.stop_thread()
 
 
-def test_a_sender_sends_once() -> None:
+def test_a_sender_sends_only_once() -> None:
     asr = DummyASR()
     _, sender = make_sender(tone(1), asr)
     assert sender.get_status() == "not_started"
@@ -288,7 +288,7 @@ def test_a_sender_stops_when_the_model_has_died() -> None:
         sender.join(PATIENCE_S)
 
 
-def test_a_model_is_not_started_twice() -> None:
+def test_a_model_cannot_be_started_twice() -> None:
     asr = DummyASR()
     asr.start_thread()
     with pytest.raises(RuntimeError, match="уже работает"):
@@ -302,7 +302,7 @@ def test_a_recording_sent_to_a_model_that_has_failed_gets_the_models_own_error()
 
     asr = FunctionASR(run)
     asr.start_thread()
-    with pytest.raises(RuntimeError):  # the model has failed before anything is sent
+    with pytest.raises(RuntimeError):  # the model fails before anything is sent
         asr.output_buffer.get(timeout=PATIENCE_S)
     _, sender = make_sender(tone(1), asr)
     sender.start_sending(without_delays=True)

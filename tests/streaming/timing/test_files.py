@@ -16,33 +16,33 @@ from stt_ru.streaming.timing.files import (
 from stt_ru.streaming.timing.transcription import timed_transcription
 
 
-def test_times_from_a_manifest() -> None:
+def test_timings_from_a_manifest() -> None:
     rows = [
         {"word": "Кто-то", "start": 0, "end": 0.5},
         {"word": "5", "start": 0.6, "end": 1, "interpolated": True},
     ]
-    truth = timings_from_words(rows, "m.jsonl:1")
-    assert truth.words == ["кто", "то", "5"]
-    assert [t.is_interpolated for t in truth.tokens] == [False, False, True]
-    assert timings_from_words(json.dumps(rows), "m.csv:2").words == truth.words
+    timed = timings_from_words(rows, "m.jsonl:1")
+    assert timed.words == ["кто", "то", "5"]
+    assert [t.is_interpolated for t in timed.tokens] == [False, False, True]
+    assert timings_from_words(json.dumps(rows), "m.csv:2").words == timed.words
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        pytest.param({}, "нужен список", id="no list"),
-        pytest.param("[", "не JSON", id="no json"),
+        pytest.param({}, "нужен список", id="not a list"),
+        pytest.param("[", "не JSON", id="not JSON"),
         pytest.param([{"word": "а", "start": 1}], "элемент 1", id="no end"),
         pytest.param([{"word": "а", "start": 2, "end": 1}], "невозможно", id="backwards"),
-        pytest.param(["а"], "элемент 1", id="no object"),
+        pytest.param(["а"], "элемент 1", id="not an object"),
     ],
 )
-def test_bad_times_in_a_manifest_are_refused(words: object, message: str) -> None:
+def test_bad_timings_in_a_manifest_are_refused(words: object, message: str) -> None:
     with pytest.raises(UsageError, match=f"m:1: words: .*{message}"):
         timings_from_words(words, "m:1")
 
 
-def test_other_words_than_the_reference_are_refused() -> None:
+def test_words_other_than_the_reference_are_refused() -> None:
     timed = timed_transcription(["раз", "два"], [(0, 1), (1, 2)])
     check_same_words(timed, "Раз, два!", "m:1")
     with pytest.raises(UsageError, match="слово 2 – «два», а в тексте «три»"):
@@ -55,8 +55,8 @@ def test_ctm(tmp_path: Path) -> None:
     file = tmp_path / "a.ctm"
     file.write_text(";; comment\ncall 1 0.50 0.25 два 0.9\ncall 1 0.1 0.2 раз\nb A 0 1 x\n")
     words = read_ctm(file)
-    truth = words_in_time(words["call"])
-    assert [(t.value, t.start_time, t.end_time) for t in truth.tokens] == [
+    timed = words_in_time(words["call"])
+    assert [(t.value, t.start_time, t.end_time) for t in timed.tokens] == [
         ("раз", 0.1, pytest.approx(0.3)),
         ("два", 0.5, 0.75),
     ]
@@ -115,9 +115,9 @@ item []:
 def test_textgrid(tmp_path: Path, encoding: str) -> None:
     file = tmp_path / "a.TextGrid"
     file.write_text(TEXTGRID, encoding=encoding)
-    truth = words_in_time(read_textgrid(file))
-    assert truth.words == ["раз", "так", "называемый", "день"]
-    assert truth.tokens[0].end_time == 0.9
+    timed = words_in_time(read_textgrid(file))
+    assert timed.words == ["раз", "так", "называемый", "день"]
+    assert timed.tokens[0].end_time == 0.9
     file.write_text(TEXTGRID.replace("Words", "other"))
     with pytest.raises(UsageError, match="«phones», «other»"):
         read_textgrid(file)
@@ -151,7 +151,7 @@ Object class = "TextGrid"
 """
 
 
-def test_a_short_textgrid_is_read_as_a_long_one(tmp_path: Path) -> None:
+def test_a_short_textgrid_is_read_like_a_long_one(tmp_path: Path) -> None:
     file = tmp_path / "a.TextGrid"
     file.write_text(SHORT_TEXTGRID, encoding="utf-8")
     (word,) = read_textgrid(file)
@@ -161,27 +161,27 @@ def test_a_short_textgrid_is_read_as_a_long_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        pytest.param("", id="nothing"),
+        pytest.param("", id="empty"),
         pytest.param("раз два три", id="another file"),
-        pytest.param(SHORT_TEXTGRID.replace("0.9", "конец"), id="no number"),
-        pytest.param(SHORT_TEXTGRID[:-8], id="cut"),
+        pytest.param(SHORT_TEXTGRID.replace("0.9", "конец"), id="not a number"),
+        pytest.param(SHORT_TEXTGRID[:-8], id="truncated"),
     ],
 )
-def test_what_is_no_textgrid_is_refused(tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_not_a_textgrid_is_refused(tmp_path: Path, text: str) -> None:
     file = tmp_path / "a.TextGrid"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(UsageError, match=r"a.TextGrid: это не текстовый TextGrid"):
         read_textgrid(file)
 
 
-def test_saved_times_are_a_manifest(tmp_path: Path) -> None:
+def test_saved_timings_are_a_manifest(tmp_path: Path) -> None:
     audio = tmp_path / "calls" / "a.wav"
     audio.parent.mkdir()
     audio.write_bytes(b"")
     sample = Sample("a.wav", "Раз, два", 1, {"speaker": "x"}, audio)
-    truth = timed_transcription(["раз", "два"], [(0.1, 0.2), (0.3, 0.51234567)])
+    timed = timed_transcription(["раз", "два"], [(0.1, 0.2), (0.3, 0.51234567)])
     target = tmp_path / "timed.jsonl"
-    save_timings(target, [(sample, truth)])
+    save_timings(target, [(sample, timed)])
     (again,) = load_manifest(target)
     assert (again.text, again.channel, again.extra["speaker"]) == ("Раз, два", 1, "x")
     assert again.path.resolve() == audio.resolve()

@@ -12,7 +12,7 @@ from tests.streaming.fakes import PATIENT
 
 
 def slow_score(log_probs: NDArray[np.float32], tokens: list[int], blank: int) -> float:
-    """The twin: the best of all paths that read the tokens, one by one."""
+    """The slow twin: tries every path and takes the best one that reads the tokens."""
     best = -math.inf
     for path in itertools.product(range(log_probs.shape[1]), repeat=len(log_probs)):
         read = [t for n, t in enumerate(path) if (not n or t != path[n - 1]) and t != blank]
@@ -27,7 +27,7 @@ def slow_score(log_probs: NDArray[np.float32], tokens: list[int], blank: int) ->
     st.integers(1, 6),
     st.integers(0, 2**31),
 )
-def test_the_path_is_the_best_of_all(words: list[list[int]], frames: int, seed: int) -> None:
+def test_the_path_found_is_the_best_of_all(words: list[list[int]], frames: int, seed: int) -> None:
     generator = np.random.default_rng(seed)
     log_probs = np.log(generator.dirichlet([1, 1, 1], frames)).astype(np.float32)
     tokens = [token for word in words for token in word]
@@ -37,7 +37,7 @@ def test_the_path_is_the_best_of_all(words: list[list[int]], frames: int, seed: 
             align_words(log_probs, words, 2)
         return
     spans = align_words(log_probs, words, 2)
-    # The best score of a path with the words at these frames is the best score.
+    # The best score among paths with the words at these frames is the best score of all.
     best = -math.inf
     for path in itertools.product(range(3), repeat=frames):
         groups = itertools.groupby(enumerate(path), key=lambda place: place[1])
@@ -55,7 +55,7 @@ def test_the_path_is_the_best_of_all(words: list[list[int]], frames: int, seed: 
     assert best == pytest.approx(expected, abs=1e-4)
 
 
-def test_a_narrow_window_follows_the_same_path() -> None:
+def test_a_narrow_window_finds_the_same_path() -> None:
     generator = np.random.default_rng(5)
     words = [list(map(int, generator.integers(1, 20, 4))) for _ in range(80)]
     path = []

@@ -1,1 +1,1 @@
-"""Streaming models: the protocol, the embedded ones, those of other libraries, adapters."""
+"""Streaming models: the base class, the embedded models, third-party engines, an adapter."""

@@ -1,4 +1,4 @@
-"""A recogniser of files that streams."""
+"""An adapter that makes a file recogniser stream."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ if TYPE_CHECKING:
     from stt_ru.recognition.recognizer import Recognizer
     from stt_ru.streaming.queue.buffer import RecordingId
 
-_FRAME: Final = SAMPLE_RATE // 50  # 320 samples, 20 ms: loudness is judged in such steps
+_FRAME: Final = SAMPLE_RATE // 50  # 320 samples, 20 ms: the step in which loudness is measured
 
-PAUSE_S: Final = 0.6  # a quieter stretch as long as this ends a phrase, whose text is then frozen
-LONGEST_TAIL_S: Final = 12.0  # speech without a pause is cut where it is quietest
-LEAD_IN_S: Final = 0.3  # silence kept in front of what comes next
-QUIET: Final = 10 ** (-30 / 20)  # 30 dB below the loudest frame so far is a pause
-SILENCE: Final = 1e-4  # -80 dBFS: nobody speaks as quietly
+PAUSE_S: Final = 0.6  # a quiet stretch of this length ends a phrase and freezes its text
+LONGEST_TAIL_S: Final = 12.0  # speech without a pause is cut at its quietest point
+LEAD_IN_S: Final = 0.3  # silence kept before the next phrase
+QUIET: Final = 10 ** (-30 / 20)  # a pause is 30 dB below the loudest frame so far
+SILENCE: Final = 1e-4  # -80 dBFS: quieter than any speech
 
 
 class OfflineToStreaming(StreamingASR):
-    """A recogniser of files that streams: it recognises again and again what has come so far.
+    """A file recogniser that streams by repeatedly recognising the audio received so far.
 
-    Every ``interval`` seconds of audio the tail of the recording is recognised and its text
-    replaces the former one. What was said before the last pause is frozen, so that a step costs
-    the same however long the recording is: the tail is never longer than ``LONGEST_TAIL_S``.
+    Every ``interval`` seconds of audio, the tail of the recording is recognised and its text
+    replaces the previous one. Text before the last pause is frozen, so a step costs the same
+    however long the recording is: the tail is never longer than ``LONGEST_TAIL_S``.
 
     Args:
-        recognizer: Gets the tail in memory when it has ``transcribe_waveform``, else as a WAV file.
+        recognizer: Gets the tail in memory if it has ``transcribe_waveform``, else as a WAV file.
         interval: Seconds of audio between two recognitions.
-        clock: Gives the timestamps.
+        clock: Source of the timestamps.
 
     Attributes:
-        loaded: The recogniser, and what it said of itself.
+        loaded: The recogniser and its own description.
 
     Raises:
-        UsageError: If the interval is not positive, or what it is given is not a recogniser.
+        UsageError: If the interval is not positive, or the object is not a recogniser.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class OfflineToStreaming(StreamingASR):
             tail = tails.setdefault(id, _Tail(hear))
             try:
                 parts = [] if audio is None else tail.step(np.asarray(audio, np.float32))
-            except Exception as error:  # noqa: BLE001 - the recogniser is foreign code
+            except Exception as error:  # noqa: BLE001 - the recogniser is third-party code
                 tails.pop(id)
                 self.fail(id, error)
                 continue
@@ -93,7 +93,7 @@ class OfflineToStreaming(StreamingASR):
 
 
 class _Tail:
-    """What of one recording is not frozen yet, and how its text becomes so.
+    """The part of one recording that is not frozen yet, and the rule for freezing it.
 
     Args:
         hear: Recognises samples.
@@ -107,7 +107,7 @@ class _Tail:
         self._uid = next(self._uids)
 
     def step(self, audio: NDArray[np.float32]) -> list[TranscriptionChunk]:
-        """Take the next samples; return the parts of the text that they change."""
+        """Add the next samples; return the parts of the text that change."""
         self._samples = np.concatenate([self._samples, audio])
         levels = _levels(audio)
         self._loudest = max(self._loudest, float(levels.max()) if len(levels) else 0.0)
@@ -139,7 +139,7 @@ class _Tail:
 
 
 def _levels(samples: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Root mean squares of whole frames; of all samples when there is not one."""
+    """RMS of each whole frame; of all samples if there is no whole frame."""
     n_frames = len(samples) // _FRAME
     if not n_frames:
         frames = samples.reshape(1, -1) if len(samples) else np.zeros((1, 1), np.float32)

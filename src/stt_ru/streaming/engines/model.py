@@ -1,4 +1,4 @@
-"""A streaming recogniser: audio comes in one queue, transcriptions leave by another."""
+"""A streaming recogniser: audio arrives in one queue, transcriptions leave through another."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-STOPPING_S: Final = 10.0  # a model that is not between two chunks by then is stuck
+STOPPING_S: Final = 10.0  # a model still busy with one chunk after this long is stuck
 
 
 class StreamingASR(ABC):
-    """A recogniser that runs in a thread of its own and takes any number of recordings at once.
+    """A recogniser that runs in its own thread and handles any number of recordings at once.
 
-    A subclass writes `_run`: take chunks from ``input_buffer``, put `OutputChunk` into
-    ``output_buffer``, ``Signal.FINISH`` as the last of every recording, and let `Exit` pass. A
-    recording that alone cannot be recognised is given to `fail`; any other exception ends the model
-    and reaches all readers.
+    A subclass implements `_run`: take chunks from ``input_buffer``, put an `OutputChunk` for each
+    answer into ``output_buffer``, with ``Signal.FINISH`` as the last one of every recording, and
+    let `Exit` propagate. An error that concerns a single recording is passed to `fail`; any other
+    exception ends the model and is raised in all readers.
 
     Args:
-        sampling_rate: Of the audio it wants, Hz.
-        clock: Gives the timestamps.
+        sampling_rate: Sampling rate of the audio the model expects, Hz.
+        clock: Source of the timestamps.
 
     Attributes:
-        input_buffer: Audio for it.
-        output_buffer: What it answers.
-        name: For reports.
-        settings: Fields for a report's signature: all that can move its text.
+        input_buffer: Audio for the model.
+        output_buffer: The model's answers.
+        name: The name shown in reports.
+        settings: Fields of the report's signature: everything that can change the text.
     """
 
     name: str = ""
@@ -66,38 +66,38 @@ class StreamingASR(ABC):
 
     @property
     def audio_type(self) -> AudioType:
-        """The format of the audio it wants."""
+        """The format of the audio the model expects."""
         return "float"
 
     @property
     def is_multithreaded(self) -> bool:
-        """Whether it starts threads of its own, so that its times cannot be remapped."""
+        """Whether the model starts its own threads, so that its times cannot be remapped."""
         return False
 
     def is_thread_started(self) -> bool:
-        """Whether it is running."""
+        """Whether the model is running."""
         return self._thread is not None and self._thread.is_alive()
 
     def start_thread(self) -> None:
-        """Start to work, with empty buffers.
+        """Start the model with empty buffers.
 
         Raises:
-            StreamingError: If it is running already.
+            StreamingError: If it is already running.
         """
         if self.is_thread_started():
             raise StreamingError(f"модель {self.name} уже работает")
-        if self._thread is not None:  # it was stopped or has died: its ids are free again
+        if self._thread is not None:  # it was stopped or has died: ids may be reused
             self._make_buffers()
         self._thread = threading.Thread(
             target=self._run_to_the_end,
             args=(self.input_buffer, self.output_buffer),
             name=f"streaming {self.name}",
-            daemon=True,  # one that is stuck must not keep the process
+            daemon=True,  # a stuck model must not keep the process alive
         )
         self._thread.start()
 
     def stop_thread(self, timeout: float = STOPPING_S) -> None:
-        """Stop; readers that still wait get `Exit`. Nothing if it is not running.
+        """Stop the model if it is running; readers still waiting get `Exit`.
 
         Raises:
             TimeoutError: If it has not stopped after ``timeout`` seconds.
@@ -112,14 +112,14 @@ class StreamingASR(ABC):
             raise TimeoutError(f"модель {self.name} не остановилась за {timeout:g} с")
 
     def fail(self, id: RecordingId, error: BaseException) -> None:
-        """End one recording with an error at its reader; the others go on."""
+        """Fail one recording with an error raised in its reader; the others continue."""
         logger.debug("%s: recording %r failed", self.name, id, exc_info=error)
         self.output_buffer.put_error(error, id)
         self.input_buffer.put_error(error, id)
 
     @abstractmethod
     def _run(self) -> None:
-        """Work until `Exit` is raised by ``input_buffer``."""
+        """Process chunks until ``input_buffer`` raises `Exit`."""
 
     def _run_to_the_end(self, audio: InputBuffer, text: OutputBuffer) -> None:
         try:
@@ -137,7 +137,7 @@ class StreamingASR(ABC):
 
 
 class DummyASR(StreamingASR):
-    """Counts seconds: N whole seconds of audio are «1 2 … N»."""
+    """Counts seconds: N whole seconds of audio give «1 2 … N»."""
 
     name = "dummy"
 
@@ -146,7 +146,7 @@ class DummyASR(StreamingASR):
         while True:
             chunk, id = self.input_buffer.get()
             seconds = counted.setdefault(id, 0)
-            while seconds + 1 <= chunk.end_time + 1e-9:  # sums of chunk lengths miss it by a hair
+            while seconds + 1 <= chunk.end_time + 1e-9:  # sums of chunk lengths are rounded
                 seconds += 1
                 self.output_buffer.put(
                     OutputChunk(

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 
 class TinyRuStream(StreamingASR):
-    """The embedded streaming model; for trying the tool, not for work.
+    """The embedded streaming model; for trying out the tool, not for real use.
 
-    A word is a part of the transcription, so that an answer carries only what has changed.
+    Each word is a separate part of the transcription, so an answer carries only what has changed.
 
     Args:
-        model_dir: Folder with its files; None for those of the package.
-        clock: Gives the timestamps.
+        model_dir: Folder with the model's files; None for those in the package.
+        clock: Source of the timestamps.
 
     Raises:
         ModelLoadError: If it cannot be loaded.
@@ -44,7 +44,7 @@ class TinyRuStream(StreamingASR):
     def __init__(self, model_dir: Path | None = None, *, clock: Clock = SYSTEM_CLOCK) -> None:
         super().__init__(SAMPLE_RATE, clock)
         self._model_dir = model_dir or MODEL_DIR
-        self._idle = [self._load()]  # a decoder a recording at a time
+        self._idle = [self._load()]  # one decoder per concurrent recording
         weights = weights_digest(self._model_dir / name for name in FILES)
         self.settings = {"stream": "own", "weights": weights}
 

@@ -1,8 +1,8 @@
-"""Runs the embedded streaming model: audio in, the whole text so far out.
+"""Runs the embedded streaming model: audio in, the full text so far out.
 
-The network (``models/tiny_ru_stream``, made by ``tools/tiny_ru``) carries its past from piece to
-piece in inputs and outputs of its own. It is always given eight frames (80 ms) at a time, whatever
-the chunks are, so that the same recording gives the same text to the last bit however it was cut.
+The network (``models/tiny_ru_stream``, built by ``tools/tiny_ru``) carries its state from step to
+step in dedicated inputs and outputs. It always gets eight frames (80 ms) at a time, whatever the
+chunk size, so a recording gives bit-identical results however it is split into chunks.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ HOP_SAMPLES = 160  # 10 ms
 FFT_SIZE = 512
 PREEMPHASIS = 0.97
 STEP_FRAMES = 8  # the network's step, 80 ms
-LAG_STEPS = 2  # steps that the network holds back, waiting for what follows
-LOOKAHEAD_MS = 232.5  # of audio after a step that its letter may depend on
-TAIL_SAMPLES = SAMPLE_RATE * 4 // 10  # silence after the end: letters come after their sounds
+LAG_STEPS = 2  # steps by which the network's output lags, waiting for right context
+LOOKAHEAD_MS = 232.5  # audio after a step that its letter may depend on
+TAIL_SAMPLES = SAMPLE_RATE * 4 // 10  # silence appended, as letters come later than their sounds
 UNKNOWN_END = 1 << 60  # more frames than any recording has
 
 _TAPER = np.hanning(WINDOW_SAMPLES).astype(np.float32)
@@ -37,12 +37,12 @@ _TAPER = np.hanning(WINDOW_SAMPLES).astype(np.float32)
 class TinyRuStreamDecoder:
     """Recognises one 16 kHz recording after another, chunk by chunk.
 
-    The text may only grow: letters are taken from the best path (greedy CTC) and never change. They
-    come up to ``LOOKAHEAD_MS`` plus one step of 80 ms after their audio. Without threads: the work
-    is done inside ``feed`` and ``finish``.
+    The text only ever grows: letters are taken from the best path (greedy CTC) and never change.
+    They come up to ``LOOKAHEAD_MS`` plus one step of 80 ms after their audio. No threads: all the
+    work is done inside ``feed`` and ``finish``.
 
     Args:
-        model_dir: Folder with ``model.onnx`` and ``vocab.txt``; the package's own by default.
+        model_dir: Folder with ``model.onnx`` and ``vocab.txt``; None for the one in the package.
 
     Example:
         >>> decoder = TinyRuStreamDecoder()
@@ -53,7 +53,7 @@ class TinyRuStreamDecoder:
 
     def __init__(self, model_dir: Path | None = None) -> None:
         options = ort.SessionOptions()
-        options.intra_op_num_threads = 1  # a step is too small to share
+        options.intra_op_num_threads = 1  # a step is too small to parallelise
         self._session, self._tokens = _load(model_dir or MODEL_DIR, options)
         outputs = [output.name for output in self._session.get_outputs()]
         self._outputs = outputs
@@ -65,7 +65,7 @@ class TinyRuStreamDecoder:
         self.reset()
 
     def reset(self) -> None:
-        """Forget everything: the next chunk begins another recording."""
+        """Clear the state: the next chunk starts a new recording."""
         self._state = dict(self._zeros)
         # The first window is centred on 0.
         self._samples = np.zeros(WINDOW_SAMPLES // 2, np.float32)
@@ -79,26 +79,26 @@ class TinyRuStreamDecoder:
 
     @property
     def text(self) -> str:
-        """The whole text so far."""
+        """The full text so far."""
         return " ".join("".join(self._letters).split())
 
     def feed(self, waveform: NDArray[np.float32]) -> str:
-        """Take the next chunk, of any length.
+        """Process the next chunk, of any length.
 
         Args:
             waveform: Mono samples at 16 kHz in [−1, 1], shape (n_samples,).
 
         Returns:
-            The whole text so far.
+            The full text so far.
 
         Raises:
             ValueError: If the waveform is not mono.
-            RuntimeError: If the recording was finished; call ``reset`` first.
+            RuntimeError: If the recording has been finished; call ``reset`` first.
         """
         if waveform.ndim != 1:
             raise ValueError(f"expected mono samples of shape (n,), got {waveform.shape}")
         if self._finished:
-            raise RuntimeError("the recording is finished; reset() begins another")
+            raise RuntimeError("the recording is finished; call reset() to start a new one")
         if waveform.size:
             self._received_samples += waveform.size
             self._append(waveform.astype(np.float32, copy=False))
@@ -106,7 +106,7 @@ class TinyRuStreamDecoder:
         return self.text
 
     def finish(self) -> str:
-        """The whole text, after the last chunk; again the same if called again."""
+        """The final text, after the last chunk; calling it again returns the same text."""
         if not self._finished:
             if self._received_samples:
                 self.feed(np.zeros(TAIL_SAMPLES, np.float32))
@@ -123,7 +123,7 @@ class TinyRuStreamDecoder:
         return self.text
 
     def _append(self, waveform: NDArray[np.float32]) -> None:
-        """Pre-emphasise and keep the samples, then take the frames that are complete."""
+        """Pre-emphasise and store the samples, then take the complete frames."""
         before = np.concatenate([[self._last_sample], waveform[:-1]])
         self._last_sample = waveform[-1]
         emphasised = waveform - np.float32(PREEMPHASIS) * before
@@ -143,7 +143,7 @@ class TinyRuStreamDecoder:
             self._frames += count
 
     def _run(self, end: int) -> None:
-        """Give the network whole steps and read the letters off."""
+        """Feed whole steps to the network and decode the letters."""
         whole = len(self._power) // STEP_FRAMES * STEP_FRAMES
         for start in range(0, whole, STEP_FRAMES):
             feed = {"power": self._power[start : start + STEP_FRAMES], "end": np.array([end])}
@@ -158,7 +158,7 @@ class TinyRuStreamDecoder:
 
 
 def _load(folder: Path, options: ort.SessionOptions) -> tuple[ort.InferenceSession, list[str]]:
-    """The network and its letters; the blank, last in ``vocab.txt``, is not among them."""
+    """The network and its letters, without the blank, which is last in ``vocab.txt``."""
     model, vocab = (folder / name for name in FILES)
     session = ort.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
     lines = vocab.read_text(encoding="utf-8").splitlines()

@@ -1,4 +1,4 @@
-"""Streaming engines that people run: sherpa-onnx (extra ``sherpa``) and Vosk (extra ``vosk``)."""
+"""Third-party streaming engines: sherpa-onnx (extra ``sherpa``) and Vosk (extra ``vosk``)."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ SHERPA: Final = "sherpa-stream"
 VOSK: Final = "vosk-stream"
 
 _FLUSH: Final = np.zeros(SAMPLE_RATE * 3 // 2, np.float32)
-"""1.5 s of silence after the end: the last words of a transducer wait for a whole chunk, of up to
-1.28 s in those of icefall."""
+"""1.5 s of silence appended at the end: the last words of a transducer need a full chunk, which is
+up to 1.28 s in icefall models."""
 
 
 class _VendorStream(StreamingASR):
-    """A model of a package that ships no types."""
+    """A model from a package without type information."""
 
     def _describe(self, package: str, files: Iterable[Path]) -> None:
         self.settings = {
@@ -60,9 +60,9 @@ class SherpaStream(_VendorStream):
     """An online transducer of sherpa-onnx.
 
     Args:
-        model_dir: Folder with ``tokens.txt`` and an encoder, a decoder and a joiner in ONNX; of a
-            full and an int8 one the latter is taken.
-        clock: Gives the timestamps.
+        model_dir: Folder with ``tokens.txt`` and an ONNX encoder, decoder and joiner; int8 files
+            are preferred to full-precision ones.
+        clock: Source of the timestamps.
 
     Raises:
         MissingExtraError: If sherpa-onnx is not installed.
@@ -79,7 +79,7 @@ class SherpaStream(_VendorStream):
         if not tokens.is_file():
             raise ModelLoadError(f"модель {SHERPA}: в каталоге {model_dir} нет tokens.txt")
         if not _has(files["encoder"], b"model_type"):
-            # sherpa-onnx would end the process.
+            # sherpa-onnx would terminate the process.
             raise ModelLoadError(
                 f"модель {SHERPA}: {files['encoder']} – не от онлайн-трансдьюсера sherpa-onnx: "
                 "в нём нет model_type"
@@ -123,10 +123,10 @@ class SherpaStream(_VendorStream):
 
 
 def _engine(package: str) -> str:
-    """The engine with its version, which moves the text as the weights do."""
+    """The engine with its version, which affects the text as the weights do."""
     try:
         return f"{package} {version(package)}"
-    except PackageNotFoundError:  # put on the path by hand, not installed
+    except PackageNotFoundError:  # importable but not installed as a package
         return package
 
 
@@ -155,14 +155,14 @@ def _has(file: Path, mark: bytes) -> bool:
 
 
 class VoskStream(_VendorStream):
-    """A model of Vosk.
+    """A Vosk model.
 
-    Every utterance that Vosk ends by itself is a part of the transcription, the one that is being
-    said another, which is replaced as it grows.
+    Each utterance that Vosk has ended is a part of the transcription; the current utterance is
+    another part, which is replaced as it grows.
 
     Args:
-        model_dir: Folder of the model.
-        clock: Gives the timestamps.
+        model_dir: The model's folder.
+        clock: Source of the timestamps.
 
     Raises:
         MissingExtraError: If vosk is not installed.
@@ -186,7 +186,7 @@ class VoskStream(_VendorStream):
 
     @property
     def audio_type(self) -> AudioType:
-        """Vosk wants bytes."""
+        """Vosk expects bytes."""
         return "bytes"
 
     def _run(self) -> None:

@@ -1,1 +1,1 @@
-"""What was right at each moment of a stream: formulas without files, clocks or models."""
+"""Accuracy, latency and stability of a stream: formulas without files, clocks or models."""

@@ -1,19 +1,19 @@
-"""Every partial transcription aligned with the truth, by one table that follows the partials.
+"""Alignment of every partial transcription with the reference, by one incremental table.
 
-The table's rows are the words of the hypothesis, its columns those of the reference; a cell is the
-cheapest way to turn so many reference words into so many hypothesis words. A cell does not depend
-on what comes later, so that a partial that grows adds rows, one that is revised cuts some off and
-adds others, and the truth's growth costs nothing: the alignment of a partial is the path that ends
-at (reference words said by then, words of the partial).
+The rows of the table are hypothesis words and the columns reference words; a cell is the minimum
+cost of turning the first n reference words into the first m hypothesis words. A cell does not
+depend on what comes later: a partial that grows adds rows, a revised one drops some rows and adds
+others, and a growing reference costs nothing. The alignment of a partial is the path that ends at
+(number of reference words spoken by then, number of words in the partial).
 
-Cost is lexicographic: fewest word errors, among those fewest character errors, so that words that
-look alike face each other. Character errors are the edit distances of replaced pairs and the
-lengths of inserted and deleted words. Among equal ones the path prefers the earliest reference word
-that fits, so that what is missing is missing at the end. The counts that are reported are
-`stt_ru.scoring.counts.count_edits`', whose word errors are the same in number.
+Costs are lexicographic: fewest word errors, then fewest character errors, so that similar words are
+paired. Character errors are the edit distances of replaced pairs and the lengths of inserted and
+deleted words. Among equal paths, the one matching the earliest reference word is preferred, so that
+missing words are missing at the end. The counts in reports come from
+`stt_ru.scoring.counts.count_edits`, which finds the same number of word errors.
 
-Paths are linked backwards and share their beginnings, so that all of them take memory linear in the
-number of words that ever changed.
+Paths are linked backwards and share their beginnings, so all of them together take memory linear in
+the number of words that ever changed.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ Costs = NDArray[np.int64]
 T = TypeVar("T")
 
 WORD_ERROR: Final = 1 << 32
-"""Cost of a word error; more than the character errors of any recording."""
+"""Cost of a word error; exceeds the character errors of any recording."""
 
 BEHIND_WORDS: Final = 256
-"""Columns kept behind the best one. A hypothesis that were further out of step than that, some two
-minutes of speech, would be aligned worse than it could be."""
+"""Columns kept behind the best one. A hypothesis further out of step than that, about two minutes
+of speech, may be aligned suboptimally."""
 
 AHEAD_WORDS: Final = 256
-"""Columns calculated beyond the last word said, so that not every new word makes rows longer."""
+"""Columns computed beyond the last word spoken, so that rows need not grow with every new word."""
 
 _NOWHERE: Final = np.int64(1 << 61)
 
-_REVISABLE: Final = 512  # rows at the end that remember their costs; older ones are hardly revised
-_KEPT_EVERY: Final = 64  # of the older rows: from there the others are calculated again
-_BLOCK: Final = 256  # reference words compared with a word at once
-_MOST_BLOCKS: Final = 4096  # of them remembered: 8 MB
+_REVISABLE: Final = 512  # latest rows that keep their costs; older ones are rarely revised
+_KEPT_EVERY: Final = 64  # one older row in this many keeps its costs, to recompute the others from
+_BLOCK: Final = 256  # reference words compared with a hypothesis word at once
+_MOST_BLOCKS: Final = 4096  # blocks cached: 8 MB
 
 _MATCH: Final = 0  # or a replacement
 _INSERTION: Final = 1
@@ -63,10 +63,10 @@ class AlignedPair(NamedTuple):
     """A step of an alignment.
 
     Attributes:
-        reference: Position of the true word; None for an insertion.
-        hypothesis: Position of the recognised word; None for a deletion.
-        word: The recognised word; None for a deletion.
-        is_correct: Whether the two are equal.
+        reference: Position of the reference word; None for an insertion.
+        hypothesis: Position of the hypothesis word; None for a deletion.
+        word: The hypothesis word; None for a deletion.
+        is_correct: Whether the two words are equal.
     """
 
     reference: int | None
@@ -76,12 +76,12 @@ class AlignedPair(NamedTuple):
 
 
 class Step:
-    """A step of a path and, behind it, all the steps before.
+    """A step of a path, linked to all the steps before it.
 
     Attributes:
-        before: The step before; None for the beginning of the path.
-        pair: What faces what.
-        depth: Number of steps up to this one.
+        before: The previous step; None at the beginning of the path.
+        pair: The pair of words aligned.
+        depth: Number of steps up to and including this one.
     """
 
     __slots__ = ("before", "depth", "pair")
@@ -93,7 +93,7 @@ class Step:
 
 
 class LateList(Sequence[T]):
-    """A list that is made when it is looked into."""
+    """A list that is built each time it is accessed."""
 
     __slots__ = ()
 
@@ -117,19 +117,19 @@ class Alignment(LateList[AlignedPair]):
     """The pairs of a path in order.
 
     Args:
-        last: The last step of the path; None when it has none.
-        truth: The true words with their times, to which the pairs' positions point.
+        last: The last step of the path; None for an empty path.
+        reference: The timed reference words, indexed by the positions in the pairs.
     """
 
-    __slots__ = ("_last", "truth")
+    __slots__ = ("_last", "reference")
 
-    def __init__(self, last: Step | None, truth: Sequence[Token] = ()) -> None:
+    def __init__(self, last: Step | None, reference: Sequence[Token] = ()) -> None:
         self._last = last
-        self.truth = truth
+        self.reference = reference
 
     @property
     def last(self) -> Step | None:
-        """The last step of the path; None when it has none."""
+        """The last step of the path; None for an empty path."""
         return self._last
 
     def __len__(self) -> int:
@@ -152,28 +152,28 @@ class Alignment(LateList[AlignedPair]):
         return f"Alignment({self._list()!r})"
 
     def __reduce__(self) -> tuple[object, tuple[list[AlignedPair], Sequence[Token]]]:
-        # Links as deep as the text is long do not pickle.
-        return alignment_of, (self._list(), self.truth)
+        # Links nested as deep as the text is long cannot be pickled.
+        return alignment_of, (self._list(), self.reference)
 
     def _list(self) -> list[AlignedPair]:
-        # Not kept: a list for each of thousands of partials would be quadratic.
+        # Not cached: one list for each of thousands of partials would take quadratic memory.
         return list(reversed(list(reversed(self))))
 
 
-def alignment_of(pairs: Sequence[AlignedPair], truth: Sequence[Token] = ()) -> Alignment:
-    """An alignment with these pairs."""
+def alignment_of(pairs: Sequence[AlignedPair], reference: Sequence[Token] = ()) -> Alignment:
+    """An alignment of the given pairs."""
     last: Step | None = None
     for pair in pairs:
         last = Step(last, pair)
-    return Alignment(last, truth)
+    return Alignment(last, reference)
 
 
 def changed_steps(
     old: Step | None, new: Step | None
 ) -> tuple[list[AlignedPair], list[AlignedPair]]:
-    """What two paths of one table do not share: pairs of the old one, pairs of the new one.
+    """What two paths of the same table do not share: the old path's pairs, the new path's pairs.
 
-    Costs as much as they differ. Both in reverse order.
+    Both are in reverse order. The cost is proportional to the difference.
     """
     left: list[AlignedPair] = []
     entered: list[AlignedPair] = []
@@ -190,27 +190,27 @@ def changed_steps(
 
 
 class _Row:
-    """Cells of one hypothesis word, for reference positions from ``first`` on."""
+    """The cells of one hypothesis word, for reference positions from ``first`` on."""
 
     __slots__ = ("costs", "end", "first", "moves", "steps", "word")
 
     def __init__(self, word: str, first: int, costs: Costs, moves: bytes) -> None:
         self.word = word
         self.first = first
-        self.end = first + len(costs)  # one beyond the last reference position
-        self.costs: Costs | None = costs  # None when forgotten
+        self.end = first + len(costs)  # one past the last reference position
+        self.costs: Costs | None = costs  # None once dropped
         self.moves = moves
-        self.steps: dict[int, Step] = {}  # cells some path has passed
+        self.steps: dict[int, Step] = {}  # cells through which a path has passed
 
 
 class AlignmentTable:
-    """The table of one recording: `set_hypothesis`, then `align` for a moment of the reference.
+    """The table of one recording: call `set_hypothesis`, then `align` with the reference so far.
 
-    A row costs O(BEHIND_WORDS + AHEAD_WORDS + how far the model lags), in numpy. Changing the last
-    k words of a hypothesis costs k rows.
+    A row costs O(BEHIND_WORDS + AHEAD_WORDS + the model's lag in words), in numpy. Changing the
+    last k words of a hypothesis costs k rows.
 
     Args:
-        reference: The true words.
+        reference: The reference words.
         behind: See ``BEHIND_WORDS``.
         ahead: See ``AHEAD_WORDS``.
     """
@@ -234,31 +234,31 @@ class AlignmentTable:
         return self._words
 
     def set_hypothesis(self, words: Sequence[str], *, same: int | None = None) -> None:
-        """Take another hypothesis; rows of its beginning that has not changed are kept.
+        """Replace the hypothesis; the rows of its unchanged beginning are kept.
 
         Args:
-            words: The words.
-            same: How many at the beginning are known to be the former ones; None for all that are.
+            words: The new words.
+            same: Number of leading words known to be unchanged; None to find it.
         """
         keep = common_prefix(self._words, words) if same is None else same
         self._words = list(words)
         self._cut(keep)
 
     def replace_tail(self, same: int, tail: Sequence[str]) -> None:
-        """Take another hypothesis: the first ``same`` words and these.
+        """Replace all hypothesis words after the first ``same`` ones with ``tail``.
 
-        Costs as much as what changes.
+        The cost is proportional to the change.
         """
         del self._words[same:]
         self._words += tail
         self._cut(same)
 
     def align(self, said: int, *, half_said: bool = False) -> Alignment:
-        """The cheapest alignment of the hypothesis with the reference words said so far.
+        """The cheapest alignment of the hypothesis with the reference words spoken so far.
 
         Args:
-            said: How many reference words have been said.
-            half_said: Whether the next one is being said: it takes part if that is cheaper.
+            said: How many reference words have been spoken.
+            half_said: Whether the next word is being spoken; it is included if that is cheaper.
         """
         last = self._row_to(said + half_said)
         n = said
@@ -267,23 +267,23 @@ class AlignmentTable:
         return Alignment(self._path(n))
 
     def cost(self, said: int) -> tuple[int, int]:
-        """Word and character errors of the cheapest alignment with so many reference words."""
+        """Word and character errors of the cheapest alignment with ``said`` reference words."""
         cost = self._cost(self._row_to(said), said)
         return cost // WORD_ERROR, cost % WORD_ERROR
 
     def _cut(self, keep: int) -> None:
         del self._rows[keep:]
-        while self._rows and self._rows[-1].costs is None:  # calculated again when needed
+        while self._rows and self._rows[-1].costs is None:  # recomputed when needed
             self._rows.pop()
 
     def _cost(self, row: _Row, position: int) -> int:
-        assert row.costs is not None, "the last row remembers its costs"
+        assert row.costs is not None, "the last row keeps its costs"
         return int(row.costs[position - row.first])
 
     def _row_to(self, needed: int) -> _Row:
-        """The last row, with cells up to a reference position."""
+        """The last row, with cells up to the reference position ``needed``."""
         if self._rows and self._rows[-1].end <= needed:
-            # The model has been silent for long: its last rows are calculated again, longer.
+            # The model has been silent for a long time: recompute its last rows, longer.
             self._cut(max(0, len(self._rows) - self._behind))
         while len(self._rows) < len(self._words):
             self._append_row(needed)
@@ -293,7 +293,7 @@ class AlignmentTable:
         above = self._rows[-1] if self._rows else self._top
         word = self._words[len(self._rows)]
         n = len(self._reference)
-        assert above.costs is not None, "the last row remembers its costs"
+        assert above.costs is not None, "the last row keeps its costs"
         best = above.first + int(np.argmin(above.costs)) if self._rows else 0
         first = max(above.first, best - self._behind)
         end = min(n, max(best + 1, needed) + self._ahead) + 1
@@ -301,7 +301,7 @@ class AlignmentTable:
             end = above.end
         width = end - first
         insertion = WORD_ERROR + len(word)
-        # From above, and from above on the left: cells that were not calculated lead nowhere.
+        # From above and from the upper left; cells that were not computed lead nowhere.
         up = np.full(width, _NOWHERE)
         taken = above.costs[first - above.first : end - above.first]
         up[: len(taken)] = taken
@@ -313,12 +313,12 @@ class AlignmentTable:
             diagonal += self._replacement(word, first - 1, end - 1)
         else:
             diagonal[1:] += self._replacement(word, 0, end - 1)
-        # A cell may be reached by deletions from any cell on its left: less the price of deleting
-        # everything up to there, that is a running minimum.
+        # A cell may be reached by deletions from any cell to its left: after subtracting the cost
+        # of deleting everything up to each cell, that is a running minimum.
         deleted = self._all_deleted[first:end]
         entered = np.minimum(up, diagonal)
         costs = np.minimum.accumulate(entered - deleted) + deleted
-        # The first that fits from the end: what is missing or too much is so at the end.
+        # Paths are traced from the end and prefer deletions, then insertions: errors go last.
         moves = np.where(costs == up, _INSERTION, _MATCH).astype(np.uint8)
         moves[1:][costs[1:] == costs[:-1] + self._deletions[first : end - 1]] = _DELETION
         self._rows.append(_Row(word, first, costs, moves.tobytes()))
@@ -327,7 +327,7 @@ class AlignmentTable:
             self._rows[old].costs = None
 
     def _replacement(self, word: str, first: int, end: int) -> Costs:
-        """What it costs that the word replaces each of the reference words from first to end."""
+        """Costs of replacing each reference word from ``first`` to ``end`` by the word."""
         blocks = range(first // _BLOCK, max(first, end - 1) // _BLOCK + 1)
         costs = [self._block(word, block) for block in blocks]
         joined = costs[0] if len(costs) == 1 else np.concatenate(costs)

@@ -1,4 +1,4 @@
-"""What had been said, and what of it was on the screen, at every moment of a run."""
+"""What had been spoken and what was on the screen at every moment of a run."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ if TYPE_CHECKING:
 
 ErrorStatus = Literal["correct", "deletion", "insertion", "replacement", "not_yet"]
 
-_SLACK_S: Final = 1e-6  # a word that ends with the audio may end by a rounding after it
+_SLACK_S: Final = 1e-6  # rounding may put a word's end slightly after the end of the audio
 
 
 @dataclass(frozen=True, slots=True)
 class StreamingASRErrorPosition:
-    """One word of a partial alignment, right or wrong, in audio time.
+    """One word of a partial alignment, correct or not, in audio time.
 
     Attributes:
-        start_time: Where it begins, seconds of audio. An insertion begins where the previous true
-            word ends, or at 0.
-        end_time: Where it ends. An insertion ends where the next true word begins, or at the audio
-            processed.
+        start_time: Start of the word, seconds of audio. An insertion starts at the end of the
+            previous reference word, or at 0.
+        end_time: End of the word, seconds of audio. An insertion ends at the start of the next
+            reference word, or at the end of the audio processed.
         sent_time: Audio sent by then, seconds.
         processed_time: Audio processed by then, seconds.
-        status: What became of it.
+        status: Whether the word is correct, or which error it is.
     """
 
     start_time: float
@@ -61,12 +61,12 @@ class StreamingASRErrorPosition:
 
     @property
     def center_time(self) -> float:
-        """Its middle, seconds of audio."""
+        """The middle of the word, seconds of audio."""
         return (self.start_time + self.end_time) / 2
 
 
 class _Recognized(LateList[Token]):
-    """The recognised words of an alignment."""
+    """The hypothesis words of an alignment."""
 
     __slots__ = ("_alignment",)
 
@@ -82,15 +82,15 @@ class _Recognized(LateList[Token]):
 
 @dataclass(frozen=True, slots=True)
 class PartialAlignment:
-    """What had been recognised at a moment, against what had been said by then.
+    """The hypothesis at a moment aligned with the reference spoken by then.
 
     Attributes:
-        pred: The recognised words, without times.
-        alignment: Which of them faces which true word.
+        pred: The hypothesis words, without times.
+        alignment: The pairs of reference and hypothesis words.
         at_time: The moment, on the clock of the history.
         audio_seconds_sent: Audio sent by then, seconds.
-        audio_seconds_processed: Audio that the model had processed by its last answer, seconds.
-        is_final: Whether the model had finished: what is missing at the end is missing for good.
+        audio_seconds_processed: Audio the model had processed by its last answer, seconds.
+        is_final: Whether the model had finished, so that words missing at the end are deletions.
     """
 
     pred: Transcription
@@ -101,20 +101,20 @@ class PartialAlignment:
     is_final: bool = False
 
     def get_error_positions(self) -> list[StreamingASRErrorPosition]:
-        """All words of the alignment in order, right and wrong, where they are in the audio."""
-        truth = self.alignment.truth
+        """All words of the alignment in order, correct or not, with their place in the audio."""
+        reference = self.alignment.reference
         pairs = list(self.alignment)
         n_waiting = 0
         if not self.is_final:
             n_waiting = sum(1 for _ in itertools.takewhile(_is_deletion, reversed(pairs)))
-        starts: list[float | None] = []  # of the next true word, for each pair
+        starts: list[float | None] = []  # start of the next reference word, for each pair
         start: float | None = None
         for pair in reversed(pairs):
             starts.append(start)
             if pair.reference is not None:
-                start = truth[pair.reference].start_time
+                start = reference[pair.reference].start_time
         positions = []
-        before = 0.0  # end of the true word before
+        before = 0.0  # end of the previous reference word
         for number, (pair, next_start) in enumerate(zip(pairs, reversed(starts), strict=True)):
             status: ErrorStatus
             if pair.reference is None:
@@ -122,7 +122,7 @@ class PartialAlignment:
                 end_s = self.audio_seconds_processed if next_start is None else next_start
                 end_s = max(start_s, end_s)
             else:
-                token = truth[pair.reference]
+                token = reference[pair.reference]
                 start_s, end_s = token.start_time, token.end_time
                 before = end_s
                 if number >= len(pairs) - n_waiting:
@@ -145,17 +145,17 @@ def _is_deletion(pair: AlignedPair) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamingEvaluationResults:
-    """A run of one recording, with the truth and the partial alignments.
+    """A run of one recording, with its reference and partial alignments.
 
     Wall times are seconds since the first chunk was put.
 
     Attributes:
-        timed_transcription: The true words in time.
-        waveform: Samples of the recording; empty when only its history is left.
+        timed_transcription: The timed reference words.
+        waveform: Samples of the recording; empty if evaluated from its history alone.
         cutoffs: The schedule.
-        input_chunks: What was sent.
-        output_chunks: What was answered.
-        partial_alignments: In order of time, the last after the model had finished.
+        input_chunks: The chunks sent.
+        output_chunks: The model's answers.
+        partial_alignments: In order of time; the last is from when the model had finished.
     """
 
     timed_transcription: Transcription
@@ -177,13 +177,13 @@ class StreamingEvaluationResults:
 
     @property
     def audio_s(self) -> float:
-        """Length of what was sent, seconds."""
+        """Length of the audio sent, seconds."""
         return max(chunk.end_time for chunk in self.input_chunks)
 
     def spoken_at(self, audio_s: float) -> float:
         """Wall time at which a moment of the audio was spoken.
 
-        The first chunk was put when it had been spoken; from there the schedule tells.
+        The first chunk was put as soon as it had been spoken; the rest follows from the schedule.
         """
         cutoffs = self.cutoffs
         if len(cutoffs) < 2 or not cutoffs[-1].t_audio:
@@ -203,14 +203,14 @@ def evaluate_streaming(
     output_chunks: Sequence[OutputChunk],
     partial_alignment_interval: float = 0.25,
 ) -> StreamingEvaluationResults:
-    """Align what had been recognised with what had been said, at equal intervals of wall time.
+    """Align the hypothesis with the reference spoken so far, at equal intervals of wall time.
 
     Args:
-        timed_transcription: The true words in time.
-        waveform: Samples of the recording; kept for the pictures.
+        timed_transcription: The timed reference words.
+        waveform: Samples of the recording; kept for plots.
         cutoffs: The schedule on which it was sent.
-        input_chunks: What was sent.
-        output_chunks: What was answered, ``Signal.FINISH`` the last.
+        input_chunks: The chunks sent.
+        output_chunks: The model's answers, ending with ``Signal.FINISH``.
         partial_alignment_interval: Wall time between two alignments, seconds.
 
     Returns:
@@ -218,7 +218,7 @@ def evaluate_streaming(
         alignment is that of the final text.
 
     Raises:
-        UsageError: If the words are not in time, or the interval is not positive.
+        UsageError: If the words are not timed, or the interval is not positive.
         StreamingError: If the history is empty or its end is missing.
     """
     if not partial_alignment_interval > 0:
@@ -262,21 +262,21 @@ def _shifted(chunk: InputChunk | OutputChunk, start: float) -> InputChunk | Outp
 
 
 def get_audio_seconds_sent(time: float, input_chunks: Sequence[InputChunk]) -> float:
-    """Audio time that had been sent at a moment; 0 before the first chunk."""
+    """Audio time sent by a moment, seconds; 0 before the first chunk."""
     return max((chunk.end_time for chunk in input_chunks if chunk.put_timestamp <= time), default=0)
 
 
 def get_audio_seconds_processed(time: float, output_chunks: Sequence[OutputChunk]) -> float:
-    """Audio time that the last answer before a moment had processed; 0 before the first."""
+    """Audio time processed by the last answer up to a moment, seconds; 0 before the first one."""
     past = [chunk for chunk in output_chunks if chunk.put_timestamp <= time]
     return past[-1].seconds_processed if past else 0
 
 
 class PartialText:
-    """The words of a transcription while its chunks come; costs as much as what changes.
+    """The words of a transcription as its chunks arrive; the cost is proportional to the change.
 
     Attributes:
-        words: Of the whole text, normalised.
+        words: The normalised words of the full text.
     """
 
     def __init__(self) -> None:
@@ -286,7 +286,7 @@ class PartialText:
         self._starts: list[int] = []
 
     def apply(self, part: TranscriptionChunk) -> int:
-        """Take the next part; return how many words at the beginning are as they were."""
+        """Apply the next part; return how many leading words are unchanged."""
         new = normalize(part.text).split()
         place = self._places.get(part.uid)
         if place is None:
@@ -310,12 +310,12 @@ class PartialText:
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """Everything that alignments at some moments need, without audio."""
+    """Everything needed for alignments at some moments, without audio."""
 
-    truth: Sequence[Token]
+    reference: Sequence[Token]
     sent: Sequence[tuple[float, float]]  # wall time, audio time sent by then
     outputs: Sequence[OutputChunk]
-    moments: Sequence[tuple[float, int]]  # wall time, number of outputs by then; both in order
+    moments: Sequence[tuple[float, int]]  # wall time, number of outputs by then; both ascending
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,25 +335,26 @@ def get_partial_alignments(
     timestamps: Sequence[float] | NDArray[np.floating] | None = None,
     processes: int = 1,
 ) -> list[PartialAlignment]:
-    """What had been recognised against what had been said, at moments of wall time.
+    """Align the hypothesis with the reference spoken so far, at moments of wall time.
 
-    The truth at a moment is the reference up to the audio sent; of a word half sent, whichever is
-    better, with it or without. After the model's end it is the whole reference.
+    The reference at a moment ends where the audio sent ends; a word that is only partly sent is
+    included if that gives a better alignment. After the model's end it is the whole reference.
 
     Args:
-        input_history: What was sent.
-        output_history: What was answered, in order.
-        timed_transcription: The true words in time.
-        timestamps: Moments on the clock of the histories, in any order; None for after each answer
-            but the last ``Signal.FINISH``.
-        processes: Among how many processes the moments are divided. One is enough: each further
-            one takes about a second to start.
+        input_history: The chunks sent.
+        output_history: The model's answers, in order.
+        timed_transcription: The timed reference words.
+        timestamps: Moments on the clock of the histories, in any order; None for the moment after
+            each answer except the last ``Signal.FINISH``.
+        processes: Number of processes to divide the moments among. One is usually enough: each
+            additional one takes about a second to start.
 
     Returns:
-        An alignment a moment, in the order of ``timestamps``.
+        One alignment per moment, in the order of ``timestamps``.
 
     Raises:
-        UsageError: If the words are not in time, or ``processes`` is less than 1.
+        UsageError: If the words are not timed, or ``processes`` is less than 1.
+        StreamingError: If the answers are not in order of time.
     """
     if processes < 1:
         raise UsageError(f"processes={processes}: нужно число не меньше 1")
@@ -374,7 +375,7 @@ def get_partial_alignments(
     job = _Job(timed_transcription.tokens, _sent_by(input_history), outputs, moments)
     found: list[PartialAlignment] = []
     for moment, last in _aligned(job) if processes == 1 else _aligned_in_processes(job, processes):
-        alignment = Alignment(last, job.truth)
+        alignment = Alignment(last, job.reference)
         found.append(
             PartialAlignment(
                 pred=Transcription(_Recognized(alignment)),
@@ -392,7 +393,7 @@ def get_partial_alignments(
 
 
 def _sent_by(input_history: Sequence[InputChunk]) -> list[tuple[float, float]]:
-    """Audio time sent by each moment at which it grew."""
+    """Wall times at which more audio had been sent, each with the audio time sent by then."""
     sent: list[tuple[float, float]] = []
     for chunk in sorted(input_history, key=lambda chunk: chunk.put_timestamp):
         if not sent or chunk.end_time > sent[-1][1]:
@@ -401,25 +402,26 @@ def _sent_by(input_history: Sequence[InputChunk]) -> list[tuple[float, float]]:
 
 
 def _aligned(job: _Job) -> Iterator[tuple[_Moment, Step | None]]:
-    """A path a moment; if the rows were too narrow somewhere, all of them again with wide ones."""
-    table = AlignmentTable([token.value for token in job.truth])
+    """One path per moment; if the rows proved too narrow, all paths again with full rows."""
+    reference = [token.value for token in job.reference]
+    table = AlignmentTable(reference)
     found = list(_aligned_with(table, job))
     if found and job.moments:
-        # The last alignment must have the errors that the scoring counts; see BEHIND_WORDS.
+        # The last alignment must have as many errors as scoring counts; see BEHIND_WORDS.
         _, last = found[-1]
         pairs = list(Alignment(last))
-        words = [pair.word for pair in pairs if pair.word is not None]
-        heard = [job.truth[pair.reference].value for pair in pairs if pair.reference is not None]
+        hypothesis = [pair.word for pair in pairs if pair.word is not None]
+        spoken = [reference[pair.reference] for pair in pairs if pair.reference is not None]
         errors = sum(not pair.is_correct for pair in pairs)
-        if errors != count_edits(heard, words).errors:
-            whole = len(job.truth) + len(words)
-            wide = AlignmentTable([token.value for token in job.truth], behind=whole, ahead=whole)
+        if errors != count_edits(spoken, hypothesis).errors:
+            whole = len(reference) + len(hypothesis)
+            wide = AlignmentTable(reference, behind=whole, ahead=whole)
             return iter(list(_aligned_with(wide, job)))
     return iter(found)
 
 
 def _aligned_with(table: AlignmentTable, job: _Job) -> Iterator[tuple[_Moment, Step | None]]:
-    ends = [token.end_time for token in job.truth]
+    ends = [token.end_time for token in job.reference]
     text = PartialText()
     known = said = sent_position = 0
     sent_s = 0.0
@@ -438,7 +440,7 @@ def _aligned_with(table: AlignmentTable, job: _Job) -> Iterator[tuple[_Moment, S
         is_final = count > 0 and job.outputs[count - 1].data is Signal.FINISH
         while said < len(ends) and (is_final or ends[said] <= sent_s + _SLACK_S):
             said += 1
-        half_said = said < len(ends) and job.truth[said].start_time < sent_s
+        half_said = said < len(ends) and job.reference[said].start_time < sent_s
         processed_s = job.outputs[count - 1].seconds_processed if count else 0.0
         path = table.align(said, half_said=half_said)
         yield _Moment(at_time, sent_s, processed_s, is_final), path.last
@@ -450,7 +452,7 @@ def _aligned_in_processes(job: _Job, processes: int) -> Iterator[tuple[_Moment, 
         replace(job, moments=job.moments[start : start + size])
         for start in range(0, len(job.moments), size)
     ]
-    # Not forked: this process may have threads.
+    # Spawned, not forked: this process may have threads.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, mp_context=context) as pool:
         for part in pool.map(_differences, jobs):
@@ -463,7 +465,7 @@ def _aligned_in_processes(job: _Job, processes: int) -> Iterator[tuple[_Moment, 
 
 
 def _differences(job: _Job) -> list[tuple[_Moment, int, list[AlignedPair]]]:
-    """For each moment, how many pairs of the one before are kept, and those that follow."""
+    """For each moment, how many pairs of the previous alignment are kept, and the new pairs."""
     found = []
     before: Step | None = None
     for moment, last in _aligned(job):

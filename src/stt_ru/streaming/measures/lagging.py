@@ -1,7 +1,6 @@
-"""AL, LAAL, DAL, AP of a transcription: the one bridge from streaming to ``simultaneous``.
+"""AL, LAAL, DAL and AP of a streamed transcription, by the formulas of `stt_ru.scoring.latency`.
 
-The formulas are those of `stt_ru.scoring.latency`, of plain numbers; nothing else of
-that package is used here, and nothing of this package there.
+The same formulas score the agents of ``stt_ru.simultaneous``.
 """
 
 from __future__ import annotations
@@ -24,18 +23,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Lagging:
-    """Average lags of the words of the final text, seconds, and their proportion, without a unit.
+    """Average lags of the words of the final text, seconds, and their dimensionless proportion.
+
+    The first four use the audio sent when each word became final; those ending in ``_elapsed`` use
+    the wall time at that moment, so they include computation.
 
     Attributes:
-        al: Average Lagging by the audio that had been sent when each word was written for good.
-        laal: Length-Adaptive Average Lagging by the same.
-        dal: Differentiable Average Lagging by the same.
-        ap: Average Proportion by the same, over the reference length; no unit.
-        al_elapsed: The same figures by the wall time at which each word was written: what computing
-            takes is in them.
-        laal_elapsed: See above.
-        dal_elapsed: See above.
-        ap_elapsed: See above.
+        al: Average Lagging.
+        laal: Length-Adaptive Average Lagging.
+        dal: Differentiable Average Lagging.
+        ap: Average Proportion, over the reference length; dimensionless.
+        al_elapsed: Average Lagging in wall time.
+        laal_elapsed: Length-Adaptive Average Lagging in wall time.
+        dal_elapsed: Differentiable Average Lagging in wall time.
+        ap_elapsed: Average Proportion in wall time; dimensionless.
     """
 
     al: float
@@ -49,12 +50,12 @@ class Lagging:
 
 
 def lagging(emitted: Sequence[EmittedWord], audio_s: float, reference_words: int) -> Lagging | None:
-    """The lags of one recording; None where they do not exist: nothing written, said or sent.
+    """The lags of one recording; None if there are no words, no audio or an empty reference.
 
     Args:
         emitted: Words of the final text.
         audio_s: Length of the recording, seconds of audio.
-        reference_words: How many words were said.
+        reference_words: Number of reference words.
     """
     if not emitted or not audio_s or not reference_words:
         return None

@@ -1,4 +1,4 @@
-"""How late and how steady: a run of one recording in figures, and many runs together.
+"""Latency and stability of a streamed recording.
 
 docs/metrics-streaming.md defines each figure with its anchors, units, source and an example.
 """
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
     from stt_ru.streaming.queue.chunks import OutputChunk
 
 SAME_MOMENT_S: Final = 0.001
-"""Answers closer than this are one change of the text: a person sees nothing between them."""
+"""Answers closer together than this are one change of the text: nobody sees the state between."""
 
 
 @dataclass(frozen=True, slots=True)
 class WordLatency:
-    """When a word that is right in the end was on the screen.
+    """When a word that is correct in the final text appeared on the screen.
 
     Attributes:
-        position: Of the true word.
-        first_s: From the end of the word to the first moment at which it was right, seconds;
-            negative when it was guessed before it ended.
-        final_s: From the end of the word to the moment after which it was never wrong again.
-        is_interpolated: Whether the end of the word is a guess.
+        position: Position of the reference word.
+        first_s: From the end of the word to the first moment at which it was correct, seconds;
+            negative if it was guessed before it ended.
+        final_s: From the end of the word to the moment from which it stayed correct, seconds.
+        is_interpolated: Whether the end of the word is an estimate.
     """
 
     position: int
@@ -46,7 +46,7 @@ class WordLatency:
 
 @dataclass(frozen=True, slots=True)
 class EmittedWord:
-    """When a word of the final text was written for good.
+    """When a word of the final text became final.
 
     Attributes:
         at_s: Wall time since the speech began, seconds.
@@ -59,18 +59,19 @@ class EmittedWord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamFigures:
-    """Figures of one recording; those of many are sums and unions of them.
+    """Figures of one recording; figures of a corpus are their sums and unions.
 
     Attributes:
-        latencies: Of the words that are right in the end, in their order.
-        first_text_s: From the start of the speech to the first text that is not empty; None when
+        latencies: Latencies of the words that are correct in the final text, in order.
+        first_text_s: From the start of the speech to the first non-empty text, seconds; None if
             there was none.
-        final_delay_s: From the end of the last true word to the model's end; None without words.
-        unstable_words: Words that were shown and then revised, moved or taken back.
+        final_delay_s: From the end of the last reference word to the model's end, seconds; None if
+            the reference is empty.
+        unstable_words: Words that were shown and then revised, moved or withdrawn.
         shown_words: Words of the final text.
         revisions: Changes of the text that revised a word.
         audio_s: Length of the recording, seconds.
-        emitted: The words of the final text, when they were written for good.
+        emitted: When each word of the final text became final.
     """
 
     latencies: Sequence[WordLatency] = ()
@@ -84,22 +85,22 @@ class StreamFigures:
 
     @property
     def unstable_rate(self) -> float | None:
-        """Unstable words over words of the final text; None when that has none."""
+        """Unstable words divided by words of the final text; None if it has no words."""
         return self.unstable_words / self.shown_words if self.shown_words else None
 
     @property
     def revisions_per_minute(self) -> float | None:
-        """Revisions a minute of audio; None without audio."""
+        """Revisions per minute of audio; None if there is no audio."""
         return 60 * self.revisions / self.audio_s if self.audio_s else None
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Percentiles of something, and how many values they rest on.
+    """Percentiles and mean of a set of values; all None if there are no values.
 
     Attributes:
         count: Number of values.
-        p50: Median; None without values. Between two values percentiles are interpolated linearly.
+        p50: Median. Percentiles are interpolated linearly between values.
         p90: 90th percentile.
         p95: 95th percentile.
         mean: Arithmetic mean.
@@ -129,21 +130,21 @@ def spread(values: Iterable[float]) -> Spread:
 
 
 def stream_figures(results: StreamingEvaluationResults) -> StreamFigures:
-    """Figures of one run, from every change of the text, not from the grid of the pictures."""
+    """Figures of one run, from every change of the text rather than from the grid of the plots."""
     outputs = results.output_chunks
     changes = changes_of_text(outputs)
     moments = [outputs[number].put_timestamp for number in changes]
     alignments = get_partial_alignments(
         results.input_chunks, outputs, results.timed_transcription, moments
     )
-    truth = results.timed_transcription.tokens
+    reference = results.timed_transcription.tokens
     origin = results.spoken_at(0.0)
     stability = _stability(outputs, changes, alignments, origin)
     ends = outputs[-1].put_timestamp
     return StreamFigures(
         latencies=_latencies(results, alignments),
         first_text_s=stability.first_text_s,
-        final_delay_s=ends - results.spoken_at(truth[-1].end_time) if truth else None,
+        final_delay_s=ends - results.spoken_at(reference[-1].end_time) if reference else None,
         unstable_words=stability.unstable_words,
         shown_words=len(stability.emitted),
         revisions=stability.revisions,
@@ -153,7 +154,7 @@ def stream_figures(results: StreamingEvaluationResults) -> StreamFigures:
 
 
 def changes_of_text(outputs: Sequence[OutputChunk]) -> list[int]:
-    """Positions of the answers after which a person sees a new state: the last of each moment."""
+    """Positions of the answers that complete a visible change: the last answer of each moment."""
     positions = list(range(len(outputs)))
     return [
         number
@@ -168,7 +169,7 @@ def _latencies(
     results: StreamingEvaluationResults, alignments: Sequence[PartialAlignment]
 ) -> list[WordLatency]:
     first: dict[int, float] = {}
-    since: dict[int, float] = {}  # words that are right now, and since when
+    since: dict[int, float] = {}  # words that are correct now, and since when
     before: Step | None = None
     for alignment in alignments:
         last = alignment.alignment.last
@@ -212,7 +213,7 @@ def _stability(
     alignments: Sequence[PartialAlignment],
     origin: float,
 ) -> _Stability:
-    """Prefix form: of each partial, the words beyond what it has in common with the next one."""
+    """Prefix form: words of a partial beyond its common prefix with the next are unstable."""
     text = PartialText()
     shown: list[str] = []
     emitted: list[EmittedWord] = []
@@ -220,7 +221,7 @@ def _stability(
     unstable = revisions = 0
     known = 0
     for number, alignment in zip(changes, alignments, strict=True):
-        same = len(shown)  # words at the beginning that are known not to have changed
+        same = len(shown)  # leading words known to be unchanged
         for chunk in itertools.islice(outputs, known, number + 1):
             if isinstance(chunk.data, TranscriptionChunk):
                 same = min(same, text.apply(chunk.data))

@@ -1,1 +1,1 @@
-"""Chunks and the queues that carry them between a sender, a model and a caller."""
+"""Chunks and the queues that carry them between the sender, the model and the caller."""

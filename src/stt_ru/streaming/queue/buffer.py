@@ -1,4 +1,4 @@
-"""A queue between threads in which every element belongs to a recording."""
+"""A thread-safe queue in which every element belongs to a recording."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ RecordingId: TypeAlias = int | str
 T = TypeVar("T")
 
 
-class Exit(Exception):  # noqa: N818 - the orderly end, not a failure
-    """The stream ends in order: the model was stopped."""
+class Exit(Exception):  # noqa: N818 - a normal end, not a failure
+    """The stream has ended normally: the model was stopped."""
 
 
 class StreamingQueue(Generic[T]):
-    """A FIFO whose elements have ids; a reader waits for one id or for any.
+    """A FIFO queue whose elements have ids; a reader waits for one id or for any.
 
-    Thread-safe for any number of producers and consumers. An element costs O(1) to put and to get,
-    by id or not: there is one deque an id, and the order of arrival over all of them.
+    Thread-safe for any number of producers and consumers. Putting and getting an element is O(1),
+    by id or not: there is one deque per id, plus the order of arrival across all of them.
 
     Args:
-        name: What it carries, for error messages.
+        name: What the queue carries, for error messages.
     """
 
     def __init__(self, name: str = "unnamed") -> None:
         self.name = name
         self._lock = threading.Lock()
         self._elements: dict[RecordingId, deque[tuple[int, T]]] = {}
-        # Serial number -> id. Elements leave it from anywhere when they are taken by id.
+        # Serial number -> id. Elements taken by id are removed from anywhere in it.
         self._arrivals: OrderedDict[int, RecordingId] = OrderedDict()
         self._serial = 0
-        # A condition for each id that somebody waits for (None: any), so that an element wakes only
-        # those it concerns; with the number of those who wait.
+        # One condition per id being waited for (None: any), so that an element wakes only the
+        # readers it concerns, and the number of those readers.
         self._waiting: dict[RecordingId | None, tuple[threading.Condition, int]] = {}
         self._error: BaseException | None = None
         self._errors: dict[RecordingId, BaseException] = {}
@@ -57,19 +57,19 @@ class StreamingQueue(Generic[T]):
     def get(
         self, id: RecordingId | None = None, timeout: float | None = None
     ) -> tuple[T, RecordingId]:
-        """The next element of an id, or of any, removed.
+        """Remove and return the next element of one id, or of any.
 
         Args:
-            id: Whose; None for whatever came first.
-            timeout: Seconds to wait in all; None for as long as it takes.
+            id: The id to wait for; None for whatever came first.
+            timeout: Total seconds to wait; None to wait indefinitely.
 
         Returns:
             The element and its id.
 
         Raises:
-            TimeoutError: If there was none in that time.
+            TimeoutError: If no element came in that time.
             RuntimeError: If the queue, or this id, is in an error state; the cause is chained.
-            Exit: If the error is the orderly end.
+            Exit: If the stream has ended normally.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         with self._lock:
@@ -84,32 +84,33 @@ class StreamingQueue(Generic[T]):
                 self._wait(id, remaining)
 
     def put_error(self, error: BaseException, id: RecordingId | None = None) -> None:
-        """Put the queue in an error state for good; the first error stays.
+        """Put the queue into a permanent error state; the first error is kept.
 
         Args:
-            error: What every reader gets, as the cause of a ``RuntimeError``; `Exit` comes bare.
-            id: Only for readers of this id, whose elements are dropped; None for all readers.
+            error: The cause of the ``RuntimeError`` that every reader gets; an `Exit` is raised
+                unwrapped.
+            id: Affects only readers of this id, whose elements are dropped; None for all readers.
         """
         with self._lock:
             if id is None:
                 self._error = self._error or error
-                concerned = list(self._waiting)
+                affected = list(self._waiting)
             else:
                 self._errors.setdefault(id, error)
                 for serial, _ in self._elements.pop(id, ()):
                     del self._arrivals[serial]
-                concerned = [id]
-            for key in concerned:
+                affected = [id]
+            for key in affected:
                 if key in self._waiting:
                     self._waiting[key][0].notify_all()
 
     def error_of(self, id: RecordingId | None = None) -> BaseException | None:
-        """What readers of the id would get, or of any; None while all is well."""
+        """The error that readers of this id, or of any, would get; None if there is none."""
         with self._lock:
             return self._error_of(id)
 
     def own_error_of(self, id: RecordingId) -> BaseException | None:
-        """What went wrong with this id alone; None while nothing did."""
+        """The error of this id alone; None if there is none."""
         with self._lock:
             return self._errors.get(id)
 

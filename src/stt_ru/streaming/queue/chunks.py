@@ -1,4 +1,4 @@
-"""What travels to a streaming model and back, stamped on its way."""
+"""Chunks that travel to a streaming model and back, timestamped on the way."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 AUDIO_CHUNK_TYPE: TypeAlias = NDArray[np.float32] | NDArray[np.int16] | bytes
-"""A piece of audio as a model wants it: float in [-1, 1], int16, or bytes."""
+"""A piece of audio in the model's format: float in [-1, 1], int16, or bytes."""
 
 AudioType: TypeAlias = Literal["float", "int", "bytes", "wav"]
-"""float32 array; int16 array; little-endian int16 bytes; the same after a WAV header."""
+"""float32 array; int16 array; little-endian int16 bytes; the same preceded by a WAV header."""
 
-_FULL_SCALE: Final = 32_768  # 2**15: an int16 sample over this is in [-1, 1)
-_TIME_SLACK_S: Final = 1e-6  # clocks and sums of floats agree no better
+_FULL_SCALE: Final = 32_768  # 2**15: an int16 sample divided by this is in [-1, 1)
+_TIME_SLACK_S: Final = 1e-6  # clocks and sums of floats agree no more closely
 
 
 class Signal(Enum):
-    """A chunk's data when it is no data."""
+    """Takes the place of a chunk's data."""
 
     FINISH = 0
-    """Nothing more comes for this recording."""
+    """The end of the recording."""
 
 
 _new_uid = itertools.count(1)
@@ -47,11 +47,11 @@ _new_uid = itertools.count(1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TranscriptionChunk:
-    """A part of a transcription, or a new text for a part that came before.
+    """A part of a transcription, or a new text for an earlier part.
 
     Attributes:
-        uid: Which part; a new one each time unless given.
-        text: Its text from now on; empty to take it back.
+        uid: Id of the part; a new one unless given.
+        text: The part's text from now on; empty to withdraw the part.
     """
 
     uid: RecordingId = field(default_factory=lambda: f"part-{next(_new_uid)}")
@@ -59,10 +59,10 @@ class TranscriptionChunk:
 
     @staticmethod
     def join(chunks: Iterable[TranscriptionChunk | OutputChunk]) -> str:
-        """The whole text after these chunks.
+        """The full text after these chunks.
 
-        A new uid is appended, a known one replaces the text at its place, an empty text removes
-        it. ``Signal.FINISH`` is ignored.
+        A new uid is appended, a known uid replaces its text in place, an empty text removes it.
+        ``Signal.FINISH`` is ignored.
 
         Example:
             >>> parts = [("a", "раз"), (1, "два"), (2, "три"), (1, "две трети"), (2, "")]
@@ -79,14 +79,14 @@ class TranscriptionChunk:
 
 @dataclass(slots=True, kw_only=True)
 class InputChunk:
-    """A piece of audio on its way to a model.
+    """A piece of audio on its way to the model.
 
     Attributes:
-        data: The samples; ``Signal.FINISH`` after the last; None in a history that was saved,
-            which keeps no audio.
-        end_time: Audio time of the end of the piece, seconds.
-        put_timestamp: Wall time when it was sent, seconds of the queue's clock; nan before.
-        get_timestamp: Wall time when the model took it; nan when it has not.
+        data: The samples; ``Signal.FINISH`` after the last piece; None in a saved history, which
+            keeps no audio.
+        end_time: Audio time at the end of the piece, seconds.
+        put_timestamp: Wall time when it was sent, seconds of the queue's clock; nan until then.
+        get_timestamp: Wall time when the model took it; nan until then.
     """
 
     data: AUDIO_CHUNK_TYPE | Literal[Signal.FINISH] | None
@@ -100,10 +100,11 @@ class OutputChunk:
     """A piece of transcription on its way back.
 
     Attributes:
-        data: What was recognised; ``Signal.FINISH`` after the last.
-        seconds_processed: Audio time up to which the model had listened, seconds.
-        put_timestamp: Wall time when the model gave it, seconds of the queue's clock; nan before.
-        get_timestamp: Wall time when the reader took it; nan when it has not.
+        data: What was recognised; ``Signal.FINISH`` after the last piece.
+        seconds_processed: Audio time that the model had processed, seconds.
+        put_timestamp: Wall time when the model sent it, seconds of the queue's clock; nan until
+            then.
+        get_timestamp: Wall time when the reader took it; nan until then.
     """
 
     data: TranscriptionChunk | Literal[Signal.FINISH]
@@ -116,17 +117,17 @@ CHUNK_TYPE = TypeVar("CHUNK_TYPE", bound=InputChunk | OutputChunk)
 
 
 class ASRStreamingQueue(StreamingQueue[CHUNK_TYPE]):
-    """A queue that stamps chunks and guards the life of a recording.
+    """A queue that timestamps chunks and guards the life cycle of a recording.
 
-    After ``Signal.FINISH`` nothing more may come for an id, and no other recording may have it.
-    That mistake is raised in the sender and given to that id's readers; others are not disturbed.
+    After ``Signal.FINISH`` an id accepts nothing more, and no other recording may use it. A
+    violation is raised in the sender and in that id's readers; other ids are not affected.
 
     Args:
-        name: What it carries, for error messages.
-        clock: Gives the timestamps.
+        name: What the queue carries, for error messages.
+        clock: Source of the timestamps.
 
     Attributes:
-        on_misuse: Told of a mistake with an id, so that readers elsewhere hear of it too.
+        on_misuse: Called when an id is misused, so that readers of other queues get the error too.
     """
 
     def __init__(self, name: str = "unnamed", clock: Clock = SYSTEM_CLOCK) -> None:
@@ -137,10 +138,10 @@ class ASRStreamingQueue(StreamingQueue[CHUNK_TYPE]):
         self._finished: set[RecordingId] = set()
 
     def claim(self, id: RecordingId) -> None:
-        """Take an id for a new recording.
+        """Reserve an id for a new recording.
 
         Raises:
-            StreamingError: If a recording had it before.
+            StreamingError: If the id has been used before.
         """
         with self._lock:
             is_taken = id in self._claimed or id in self._finished
@@ -149,10 +150,10 @@ class ASRStreamingQueue(StreamingQueue[CHUNK_TYPE]):
             raise self._refused(id, f"номер записи {id!r} уже занят: нужен новый")
 
     def put(self, data: CHUNK_TYPE, id: RecordingId = 0) -> None:
-        """Stamp a chunk and add it.
+        """Timestamp a chunk and add it.
 
         Raises:
-            StreamingError: If the id's recording has finished or failed.
+            StreamingError: If the recording with this id has finished or failed.
         """
         with self._lock:
             is_finished, error = id in self._finished, self._errors.get(id)
@@ -169,7 +170,7 @@ class ASRStreamingQueue(StreamingQueue[CHUNK_TYPE]):
     def get(
         self, id: RecordingId | None = None, timeout: float | None = None
     ) -> tuple[CHUNK_TYPE, RecordingId]:
-        """The next chunk of an id, or of any, stamped; see `StreamingQueue.get`."""
+        """The next chunk of one id, or of any, timestamped; see `StreamingQueue.get`."""
         chunk, owner = super().get(id, timeout)
         chunk.get_timestamp = self.clock.now()
         return chunk, owner
@@ -183,10 +184,10 @@ class ASRStreamingQueue(StreamingQueue[CHUNK_TYPE]):
 
 
 class InputBuffer(ASRStreamingQueue[InputChunk]):
-    """Audio on its way to a model, which takes it as it was sent or in pieces of its own size.
+    """Audio on its way to the model, which takes it as sent or in pieces of a size it chooses.
 
     Attributes:
-        taken_at: When a chunk was last taken, on the clock; nan before.
+        taken_at: Wall time when a chunk was last taken; nan until then.
     """
 
     def __init__(self, name: str = "input", clock: Clock = SYSTEM_CLOCK) -> None:
@@ -203,7 +204,7 @@ class InputBuffer(ASRStreamingQueue[InputChunk]):
         """The next chunk as it was sent; see `StreamingQueue.get`.
 
         Raises:
-            RuntimeError: Also after `get_with_rechunking`, which may hold a part of a chunk.
+            RuntimeError: Also after `get_with_rechunking`, which may be holding part of a chunk.
         """
         if self._is_rechunked:
             raise StreamingError(
@@ -214,23 +215,23 @@ class InputBuffer(ASRStreamingQueue[InputChunk]):
     def get_with_rechunking(
         self, size: int, id: RecordingId | None = None, timeout: float | None = None
     ) -> tuple[RecordingId, AUDIO_CHUNK_TYPE | None, bool, float]:
-        """The next ``size`` samples (of bytes: bytes) of a recording.
+        """The next ``size`` samples of a recording; for byte formats, the next ``size`` bytes.
 
         Args:
-            size: How much, at least 1.
-            id: Whose; None for whichever has so much first.
-            timeout: Seconds to wait for each chunk that is needed; None for ever.
+            size: Number of samples or bytes, at least 1.
+            id: The recording; None for whichever is first to have that much audio.
+            timeout: Seconds to wait for each chunk needed; None to wait indefinitely.
 
         Returns:
-            The id; the audio, shorter than ``size`` only at the end, None when nothing remained;
-            whether that was the end; the audio time of the last sample returned, seconds.
+            The id; the audio, shorter than ``size`` only at the end, None if nothing was left;
+            whether this was the end; the audio time of the last sample returned, seconds.
 
         Raises:
             ValueError: If ``size`` is less than 1.
             TimeoutError, RuntimeError, Exit: As `StreamingQueue.get`.
         """
         if size < 1:
-            raise ValueError(f"size = {size}, it must be at least 1")
+            raise ValueError(f"size must be at least 1, got {size}")
         self._is_rechunked = True
         while True:
             with self._pending_lock:
@@ -242,14 +243,14 @@ class InputBuffer(ASRStreamingQueue[InputChunk]):
                 self._pending.setdefault(owner, _Pending()).append(chunk)
 
     def put_error(self, error: BaseException, id: RecordingId | None = None) -> None:
-        """Put the queue, or an id, in an error state; see `StreamingQueue.put_error`."""
+        """Put the queue, or one id, into an error state; see `StreamingQueue.put_error`."""
         super().put_error(error, id)
         if id is not None:
             with self._pending_lock:
                 self._pending.pop(id, None)
 
     def waited_s(self, id: RecordingId) -> float:
-        """Wall seconds that the model has waited for a recording, after its first chunk."""
+        """Wall seconds the model has waited for audio of a recording after its first chunk."""
         with self._pending_lock:
             return self._waited_s.get(id, 0.0)
 
@@ -263,7 +264,7 @@ class InputBuffer(ASRStreamingQueue[InputChunk]):
             if owner in self._waited_s:
                 self._waited_s[owner] += chunk.get_timestamp - called
             else:
-                self._waited_s[owner] = 0.0  # the model was idle before the recording began
+                self._waited_s[owner] = 0.0  # idle time before the recording does not count
         return chunk, owner
 
     def _serve(
@@ -278,13 +279,13 @@ class InputBuffer(ASRStreamingQueue[InputChunk]):
             del self._pending[owner]
             is_end = pending.is_finished and not pending.length
             if not is_end:
-                self._pending[owner] = pending  # behind the others: every recording has its turn
+                self._pending[owner] = pending  # behind the others, so that recordings take turns
             return owner, audio, is_end, pending.time_s
         return None
 
 
 class _Pending:
-    """Audio of one recording that was taken from the queue but not returned yet."""
+    """Audio of one recording that has been taken from the queue but not yet returned."""
 
     def __init__(self) -> None:
         self.length = 0
@@ -326,21 +327,21 @@ def _joined(pieces: list[AUDIO_CHUNK_TYPE]) -> AUDIO_CHUNK_TYPE | None:
 
 
 class OutputBuffer(ASRStreamingQueue[OutputChunk]):
-    """Transcriptions on their way from a model.
+    """Transcriptions on their way from the model.
 
-    A model that answers after it has finished a recording spoils that recording alone: the error
-    waits for its reader (`error_of`), and the model goes on with the others.
+    If the model answers after finishing a recording, only that recording fails: its reader gets
+    the error (`error_of`), and the model goes on with the others.
     """
 
     def __init__(self, name: str = "output", clock: Clock = SYSTEM_CLOCK) -> None:
         super().__init__(name, clock)
 
     def put(self, data: OutputChunk, id: RecordingId = 0) -> None:
-        """Stamp a chunk and add it; nothing more is added for a recording that has failed."""
+        """Timestamp a chunk and add it; chunks of a failed recording are dropped."""
         try:
             super().put(data, id)
         except StreamingError as error:
-            logger.debug("an answer was refused: %s", error)
+            logger.debug("an answer was rejected: %s", error)
 
     def _refused(self, id: RecordingId, sentence: str) -> StreamingError:
         return super()._refused(id, f"модель ответила после конца: {sentence}")
@@ -349,13 +350,13 @@ class OutputBuffer(ASRStreamingQueue[OutputChunk]):
 def check_consistency(
     input_chunks: Sequence[InputChunk], output_chunks: Sequence[OutputChunk]
 ) -> None:
-    """Make sure that a history is possible.
+    """Check that a history is physically possible.
 
-    Every chunk was put before it was taken (a chunk that nobody took has no such time), and no
-    output had processed more audio than had been taken by then.
+    Every chunk was put before it was taken (a chunk may never be taken), and no output had
+    processed more audio than the model had taken by then.
 
     Raises:
-        AssertionError: Naming the chunk.
+        AssertionError: If it is not; the message names the chunk.
     """
     histories: tuple[tuple[str, Sequence[InputChunk | OutputChunk]], ...] = (
         ("input", input_chunks),
@@ -368,7 +369,7 @@ def check_consistency(
             if chunk.get_timestamp < chunk.put_timestamp:
                 raise AssertionError(
                     f"{kind} chunk {number} was taken at {chunk.get_timestamp}, "
-                    f"before it was put at {chunk.put_timestamp}"
+                    f"but put only at {chunk.put_timestamp}"
                 )
     taken = sorted(
         (chunk.get_timestamp, chunk.end_time)
@@ -382,16 +383,16 @@ def check_consistency(
             position += 1
         if output.seconds_processed > taken_s + _TIME_SLACK_S:
             raise AssertionError(
-                f"an output at {output.put_timestamp} had processed {output.seconds_processed} s, "
-                f"and the model had taken {taken_s} s"
+                f"the output at {output.put_timestamp} had processed "
+                f"{output.seconds_processed} s, but the model had taken only {taken_s} s"
             )
 
 
-def check_heard(input_chunks: Sequence[InputChunk]) -> None:
-    """Make sure that a model which has finished had taken all the audio.
+def check_all_taken(input_chunks: Sequence[InputChunk]) -> None:
+    """Check that a model that has finished a recording took all of its audio.
 
     Raises:
-        StreamingError: If it had not.
+        StreamingError: If it did not.
     """
     last = input_chunks[-1] if input_chunks else None
     if last is None or last.data is not Signal.FINISH or math.isnan(last.get_timestamp):
@@ -401,20 +402,20 @@ def check_heard(input_chunks: Sequence[InputChunk]) -> None:
 def convert_audio_format(
     waveform: NDArray[np.floating], audio_type: AudioType, sampling_rate: int = SAMPLE_RATE
 ) -> AUDIO_CHUNK_TYPE:
-    """Samples in [-1, 1], shape (n,), as a model wants them.
+    """Convert samples in [-1, 1], shape (n,), to the model's format.
 
-    Integers saturate: 1.0 becomes 32767, whatever is beyond becomes the nearest limit.
+    Integers saturate: 1.0 becomes 32767, values out of range become the nearest limit.
 
     Raises:
-        UsageError: If there is no such format.
-        ValueError: If the samples are not of one channel, or not finite.
+        UsageError: If the format is unknown.
+        ValueError: If there is more than one channel, or a sample is not finite.
 
     Example:
         >>> convert_audio_format(np.array([0.5, 1.0, -2.0]), "int").tolist()
         [16384, 32767, -32768]
     """
     if waveform.ndim != 1:
-        raise ValueError(f"the waveform has shape {waveform.shape}, one channel is needed")
+        raise ValueError(f"expected one channel, shape (n,), got {waveform.shape}")
     if not np.isfinite(waveform).all():
         raise ValueError("the waveform has samples that are not finite")
     if audio_type == "float":
@@ -431,11 +432,11 @@ def convert_audio_format(
 
 
 def wav_header(n_samples: int, sampling_rate: int) -> bytes:
-    """The header of a mono 16-bit WAV file with so many samples."""
+    """The header of a mono 16-bit WAV file with ``n_samples`` samples."""
     size = 2 * n_samples
     return struct.pack(
         "<4sI4s4sIHHIIHH4sI",
         *(b"RIFF", 36 + size, b"WAVE", b"fmt ", 16),  # 36: the rest of the header
-        *(1, 1, sampling_rate, 2 * sampling_rate, 2, 16),  # PCM, mono; bytes a second, a frame
+        *(1, 1, sampling_rate, 2 * sampling_rate, 2, 16),  # PCM, mono; bytes per second, per frame
         *(b"data", size),
     )

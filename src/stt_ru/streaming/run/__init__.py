@@ -1,1 +1,1 @@
-"""A streaming model over a manifest: the loop, its results, what is written of them."""
+"""Running streaming models over a manifest: the loop, its results, reports and plots."""

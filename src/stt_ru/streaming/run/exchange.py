@@ -1,4 +1,4 @@
-"""One recording sent to a model, and everything that it answers."""
+"""Sending one recording to a model and receiving all its answers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from stt_ru.errors import StreamingError, sentence_of
-from stt_ru.streaming.queue.chunks import Signal, check_heard
+from stt_ru.streaming.queue.chunks import Signal, check_all_taken
 from stt_ru.streaming.schedule.remap import remap_time
 from stt_ru.streaming.schedule.sender import make_sender
 
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from stt_ru.streaming.run.running_model import RunningModel
     from stt_ru.streaming.schedule.sender import Cutoff, StreamingSender
 
-_TICK_S: Final = 0.5  # how often a waiting loop wakes, to hear Ctrl+C and to look at the clock
+_TICK_S: Final = 0.5  # how often a waiting loop wakes to check for a stop and for the timeout
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What was sent and what came back.
+    """The chunks sent and the answers received for one recording.
 
     Attributes:
         cutoffs: The schedule.
-        inputs: What was sent, ``Signal.FINISH`` the last.
-        outputs: What was answered, ``Signal.FINISH`` the last.
-        compute_s: Wall seconds that the model worked on it; None when several recordings shared
-            the model.
+        inputs: The chunks sent, ending with ``Signal.FINISH``.
+        outputs: The model's answers, ending with ``Signal.FINISH``.
+        compute_s: Wall seconds the model worked on it; None if several recordings shared the
+            model.
     """
 
     cutoffs: Sequence[Cutoff]
@@ -47,11 +47,11 @@ class Exchange:
 
 
 class Exchanges:
-    """Sends recordings to a model, from as many threads as recordings go at once.
+    """Sends recordings to a model; may be used from several threads, one per recording.
 
     Args:
         model: The model.
-        options: How they are sent; ``realtime`` is not None.
+        options: How the recordings are sent; ``realtime`` is not None.
     """
 
     def __init__(self, model: RunningModel, options: StreamOptions) -> None:
@@ -61,14 +61,14 @@ class Exchanges:
         self._senders: dict[RecordingId, StreamingSender] = {}
 
     def send(self, waveform: NDArray[np.float32], id: RecordingId) -> Exchange:
-        """Send a recording and wait for the end of the answers.
+        """Send a recording and wait for the last answer.
 
         Args:
-            waveform: Samples of one channel at 16 kHz.
-            id: New for this model.
+            waveform: Single-channel samples at 16 kHz.
+            id: An id not yet used with this model.
 
         Returns:
-            The exchange, with the times of the schedule whether or not it was sent in real time.
+            The exchange; its times follow the schedule whether or not it was sent in real time.
 
         Raises:
             StreamingError: If the model, the sender or the recording has failed, or nothing has
@@ -83,9 +83,9 @@ class Exchanges:
             outputs = self._receive(asr, sender)
         finally:
             sender.stop()
-            del self._senders[id]  # and with it the audio
+            del self._senders[id]  # frees the audio too
         inputs = sender.history_so_far()
-        check_heard(inputs)
+        check_all_taken(inputs)
         worked_s = outputs[-1].put_timestamp - inputs[0].get_timestamp
         compute_s = max(0.0, worked_s - asr.input_buffer.waited_s(id))
         if not options.realtime:
@@ -93,7 +93,7 @@ class Exchanges:
         return Exchange(cutoffs, inputs, outputs, compute_s if options.streams == 1 else None)
 
     def stop(self) -> None:
-        """Send nothing more; whoever waits for answers gets an error."""
+        """Stop sending; threads waiting for answers get an error."""
         self._stop.set()
         for sender in list(self._senders.values()):
             sender.stop()
@@ -102,7 +102,7 @@ class Exchanges:
         outputs: list[OutputChunk] = []
         patience_s = self._options.timeout_s
         buffer, clock = asr.output_buffer, asr.clock
-        heard_at = clock.now()
+        active_at = clock.now()
         taken = 0
         while not outputs or outputs[-1].data is not Signal.FINISH:
             try:
@@ -110,11 +110,11 @@ class Exchanges:
             except TimeoutError:
                 sent = sender.history_so_far()
                 while taken < len(sent) and not math.isnan(sent[taken].get_timestamp):
-                    heard_at = max(heard_at, sent[taken].get_timestamp)
+                    active_at = max(active_at, sent[taken].get_timestamp)
                     taken += 1
                 if self._stop.is_set():
                     raise StreamingError("прервано") from None
-                if clock.now() - heard_at <= patience_s:
+                if clock.now() - active_at <= patience_s:
                     continue
                 error = StreamingError(
                     f"модель молчит: {patience_s:g} с не берёт звук этой записи и не отвечает"
@@ -123,7 +123,7 @@ class Exchanges:
                 self._model.replace_if_stuck(asr)
                 raise error from None
             outputs.append(chunk)
-            heard_at = clock.now()
+            active_at = clock.now()
         if (late := buffer.error_of(sender.id)) is not None:
             raise StreamingError(sentence_of(late)) from late
         return outputs

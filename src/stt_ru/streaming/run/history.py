@@ -1,4 +1,4 @@
-"""A run on disk: everything its evaluation needs but the audio and the model."""
+"""A run saved to disk: everything needed to evaluate it without the audio and the model."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ SCHEMA_VERSION: Final = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """One recording sent to one model, and what came back when.
+    """One recording sent to one model, and the timestamped answers.
 
     Attributes:
-        audio: The recording as the manifest names it.
-        channel: Its channel, from 0; None for the whole recording.
+        audio: The recording as named in the manifest.
+        channel: The channel, from 0; None for the whole recording.
         model: The model's name.
-        reference: The true text as the manifest has it.
+        reference: The reference text as written in the manifest.
         cutoffs: The schedule.
-        input_chunks: What was sent, ``Signal.FINISH`` the last; a loaded history has no audio.
-        output_chunks: What was answered, ``Signal.FINISH`` the last.
-        timed_transcription: The true words in time; None when nobody knows them.
-        compute_s: Wall seconds that the model worked on it; None when they were not measured.
-        is_remapped: Whether the times were calculated from a run without delays.
+        input_chunks: The chunks sent, ending with ``Signal.FINISH``; without audio if loaded.
+        output_chunks: The model's answers, ending with ``Signal.FINISH``.
+        timed_transcription: The timed reference words; None if the times are unknown.
+        compute_s: Wall seconds the model worked on it; None if not measured.
+        is_remapped: Whether the times were computed from a run without delays.
         settings: How the run was made, for the signature.
     """
 
@@ -72,7 +72,7 @@ class History:
         """Evaluate the run; see `stt_ru.streaming.measures.evaluation.evaluate_streaming`.
 
         Raises:
-            ReportError: If nobody knows when the true words were said.
+            ReportError: If the times of the reference words are unknown.
         """
         if self.timed_transcription is None:
             raise ReportError(f"{self.audio}: в истории нет времени слов эталона")
@@ -99,7 +99,7 @@ def load_history(path: Path) -> History:
     """Read a history that `save_history` wrote.
 
     Raises:
-        ReportError: If it cannot be read, or is no such history.
+        ReportError: If it cannot be read, or is not such a history.
     """
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
@@ -119,8 +119,8 @@ def load_history(path: Path) -> History:
 
 
 def history_to_json(history: History) -> dict[str, Any]:
-    """The history as JSON has it; times are those of the queues' clock, seconds."""
-    truth = history.timed_transcription
+    """The history as a JSON object; times are seconds of the queues' clock."""
+    timed = history.timed_transcription
     return {
         "schema_version": SCHEMA_VERSION,
         "audio": history.audio,
@@ -130,7 +130,7 @@ def history_to_json(history: History) -> dict[str, Any]:
         "is_remapped": history.is_remapped,
         "compute_s": history.compute_s,
         "settings": dict(history.settings),
-        "words": None if truth is None else words_to_json(truth),
+        "words": None if timed is None else words_to_json(timed),
         "cutoffs": [[c.t_real, c.t_audio, c.arr_pos] for c in history.cutoffs],
         "input": [
             {
@@ -154,10 +154,10 @@ def history_to_json(history: History) -> dict[str, Any]:
 
 
 def history_from_json(data: Mapping[str, Any]) -> History:
-    """What `history_to_json` was made from, without audio.
+    """The inverse of `history_to_json`; the audio is lost.
 
     Raises:
-        KeyError, TypeError, ValueError: If it is no history.
+        KeyError, TypeError, ValueError: If it is not a history.
     """
     return History(
         audio=data["audio"],

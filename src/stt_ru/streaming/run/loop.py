@@ -1,4 +1,4 @@
-"""The loop: send every recording of a manifest to a streaming model, a model after another."""
+"""The loop: send every recording of a manifest to each streaming model in turn."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
     from stt_ru.streaming.measures.evaluation import StreamingEvaluationResults
     from stt_ru.streaming.queue.buffer import RecordingId
     from stt_ru.streaming.run.sources import LoadedStream, StreamInfo, StreamSource
-    from stt_ru.streaming.timing.reference_words import TrueWords
+    from stt_ru.streaming.timing.reference_words import ReferenceWords
 
 logger = logging.getLogger(__name__)
 
 
 class ResultListener(Protocol):
-    """Told about each recognised row, while its audio is still in memory."""
+    """Called for each recognised row, while its audio is still in memory."""
 
     def __call__(
         self,
@@ -55,7 +55,7 @@ class ResultListener(Protocol):
         history: History,
         waveform: NDArray[np.float32],
     ) -> None:
-        """A row was recognised.
+        """Handle a recognised row.
 
         Raises:
             ReportError: If something could not be written; it becomes a warning.
@@ -66,34 +66,34 @@ class ResultListener(Protocol):
 def evaluate_streams(
     sources: Iterable[StreamSource],
     samples: Sequence[Sample],
-    truth: TrueWords,
+    reference_words: ReferenceWords,
     levels: Sequence[StreamOptions] = (StreamOptions(),),
     *,
     with_offline: bool = True,
     progress: ProgressListener | None = None,
     on_result: ResultListener | None = None,
 ) -> Iterator[StreamReport]:
-    """Load the models one after another and send each of them all the recordings.
+    """Load the models one after another and send all the recordings to each.
 
     Args:
         sources: Models in the order of the reports.
         samples: Manifest rows.
-        truth: When their words were said.
-        levels: Ways to send them; each model is measured in all of them.
-        with_offline: Also recognise the files offline, where a model can, for the comparison.
-        progress: Told about every step.
-        on_result: Told about each recognised row.
+        reference_words: The timed reference words of the rows.
+        levels: Ways of sending; each model is measured with every one of them.
+        with_offline: Also recognise whole recordings with models that can, for comparison.
+        progress: Notified of every step.
+        on_result: Called for each recognised row.
 
     Yields:
-        A report a model and level, as soon as it is complete; one that did not load has its
-        ``error`` set.
+        One report per model and level, as soon as it is complete; a model that did not load has
+        its ``error`` set.
 
     Raises:
-        UsageError: If the samples are none, as the path of a manifest.
+        UsageError: If ``samples`` is not a sequence of samples, e.g. the path of a manifest.
     """
-    # A model of the user's own may change the current folder.
+    # A user-supplied model may change the current folder.
     samples = [replace(sample, path=sample.path.absolute()) for sample in checked_samples(samples)]
-    task = _Task(samples, truth, progress or SilentListener(), on_result)
+    task = _Task(samples, reference_words, progress or SilentListener(), on_result)
     for source in sources:
         task.listener.loading(source.label)
         try:
@@ -103,15 +103,15 @@ def evaluate_streams(
             yield task.not_measured(source, source.label, levels[0], sentence_of(error))
             continue
         yield from _in_all_ways(task, source, loaded, levels, with_offline=with_offline)
-        del loaded  # its memory is free before the next one loads
+        del loaded  # free its memory before the next one loads
 
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """What every model is measured on, and who is told."""
+    """What every model is measured on, and the listeners."""
 
     samples: Sequence[Sample]
-    truth: TrueWords
+    reference_words: ReferenceWords
     listener: ProgressListener
     on_result: ResultListener | None
 
@@ -131,7 +131,7 @@ def _in_all_ways(
     *,
     with_offline: bool,
 ) -> Iterator[StreamReport]:
-    """The reports of one model, each with the offline pass, which is made once."""
+    """The reports of one model, each compared with its offline pass, which is made only once."""
     offline: ModelReport | None = None
     for options in levels:
         label = source.label
@@ -155,7 +155,7 @@ def _in_all_ways(
                         progress=task.listener,
                     )
                 report = compared_with(offline, report)
-            except KeyboardInterrupt:  # what has been streamed is complete: it is not lost
+            except KeyboardInterrupt:  # the streamed results are complete and must not be lost
                 stopped = "прервано до конца офлайн-распознавания, ΔWER нет"
                 yield replace(report, warnings=(*report.warnings, stopped))
                 raise
@@ -168,11 +168,11 @@ class _Outcome:
     row: int
     result: StreamResult
     warnings: tuple[str, ...] = ()
-    run: tuple[History, NDArray[np.float32]] | None = None  # for whoever wants to keep it
+    run: tuple[History, NDArray[np.float32]] | None = None  # for ``on_result``
 
 
 class _Run:
-    """One model on all the recordings in one way."""
+    """One model on all the recordings, sent in one way."""
 
     def __init__(
         self,
@@ -207,7 +207,7 @@ class _Run:
             stuck = self._model.stop()
         wall_s = tally.finish()
         results = self._without_late_answers([outcome.result for outcome in outcomes])
-        said = [text for outcome in outcomes for text in outcome.warnings]
+        row_warnings = [text for outcome in outcomes for text in outcome.warnings]
         return StreamReport(
             model=self._source.name,
             label=self._label,
@@ -216,24 +216,24 @@ class _Run:
             results=results,
             compute_s=self._compute_s(results),
             wall_s=wall_s,
-            warnings=(*self._model.loaded.warnings, *said, *stuck),
-            signature=_signature(self._info, samples, self._options, self._task.truth),
+            warnings=(*self._model.loaded.warnings, *row_warnings, *stuck),
+            signature=_signature(self._info, samples, self._options, self._task.reference_words),
         )
 
     def _find_words(self) -> None:
-        """Align all rows beforehand: done meanwhile, it would take the time of what is measured."""
+        """Align all rows in advance: doing it during the run would slow down what is measured."""
         for row, sample in enumerate(self._task.samples):
-            # What is wrong with a row is said when its turn comes.
+            # An error in a row is reported when its turn comes.
             with contextlib.suppress(Exception):
-                self._task.truth.of(row, sample, _track(sample).waveform)
+                self._task.reference_words.of(row, sample, _track(sample).waveform)
 
     def _outcomes(self, tally: Tally) -> list[_Outcome]:
-        """What came of each row, in manifest order; told and kept as soon as it is there."""
+        """The outcome of each row, in manifest order; reported as soon as it is known."""
         rows = range(len(self._task.samples))
         found: dict[int, _Outcome] = {}
         threads = self._options.streams
         for outcome in map_in_background(self._outcome, rows, threads=threads, name="stream"):
-            if outcome is not None:  # not merely time has passed
+            if outcome is not None:  # None: only a tick of the clock
                 found[outcome.row] = self._kept(outcome)
                 recognized = outcome.result.row
                 if recognized.score is None:
@@ -244,7 +244,7 @@ class _Run:
         return [found[row] for row in rows]
 
     def _kept(self, outcome: _Outcome) -> _Outcome:
-        """The outcome without its audio, which whoever wants it has got."""
+        """The outcome without its audio, after passing it to ``on_result``."""
         failed: tuple[str, ...] = ()
         if self._task.on_result is not None and outcome.run is not None:
             try:
@@ -278,7 +278,7 @@ class _Run:
         return _Outcome(row, result, said, (history, waveform) if is_wanted else None)
 
     def _history(self, row: int, sample: Sample, waveform: NDArray[np.float32]) -> History:
-        truth = self._task.truth.of(row, sample, waveform)
+        timed = self._task.reference_words.of(row, sample, waveform)
         id = f"{row}-{uuid.uuid4().hex[:8]}"
         self._rows_of[id] = row
         exchange = self._exchanges.send(waveform, id)
@@ -290,14 +290,14 @@ class _Run:
             cutoffs=exchange.cutoffs,
             input_chunks=exchange.inputs,
             output_chunks=exchange.outputs,
-            timed_transcription=truth,
+            timed_transcription=timed,
             compute_s=exchange.compute_s,
             is_remapped=not self._options.realtime,
             settings={**self._info.settings, **_how(self._options)},
         )
 
     def _without_late_answers(self, results: list[StreamResult]) -> list[StreamResult]:
-        """The results; rows for which the model said more after their end have failed."""
+        """The results; rows for which the model answered after their end become failed."""
         results = list(results)
         for id, row in self._rows_of.items():
             late = self._model.loaded.asr.output_buffer.own_error_of(id)
@@ -321,7 +321,7 @@ class _Run:
         spans = [result.worked for result in results if result.worked is not None]
         if not spans:
             return None
-        # Several recordings shared the model: the time it was there less the time it waited.
+        # Several recordings shared the model: the time from start to end minus the waiting time.
         begun = min(begun for begun, _ in spans)
         ended = max(ended for _, ended in spans)
         audio = self._model.loaded.asr.input_buffer
@@ -331,12 +331,12 @@ class _Run:
 
 @dataclass(frozen=True, slots=True)
 class _Track:
-    """What of a recording is sent for a row.
+    """The part of a recording that is sent for a row.
 
     Attributes:
         waveform: Samples at 16 kHz, shape (n,).
         is_mixed: Whether they are the mean of distinct channels.
-        warnings: What was repaired, or is suspicious.
+        warnings: What was repaired or looks suspicious.
     """
 
     waveform: NDArray[np.float32]
@@ -345,10 +345,10 @@ class _Track:
 
 
 def _track(sample: Sample) -> _Track:
-    """The track of a row: its channel, or the mix of distinct ones when it names none.
+    """The track of a row: its channel, or the mix of distinct channels if it names none.
 
     Raises:
-        AudioError: If it cannot be read, or has no such channel.
+        AudioError: If the recording cannot be read, or has no such channel.
     """
     audio = load_audio(sample.path, sample_rate=SAMPLE_RATE)
     samples, is_mixed = samples_of_row(audio.waveform, sample.channel)
@@ -359,7 +359,7 @@ def _track(sample: Sample) -> _Track:
 
 
 def _result(sample: Sample, history: History, duration_s: float, *, is_mixed: bool) -> StreamResult:
-    # The grid is for pictures only: figures come from every change of the text.
+    # The grid is only for plots: figures come from every change of the text.
     evaluated: StreamingEvaluationResults = history.evaluate(partial_alignment_interval=math.inf)
     figures = stream_figures(evaluated)
     text = history.text
@@ -394,16 +394,20 @@ def _how(options: StreamOptions) -> Mapping[str, str]:
 
 
 def _signature(
-    info: StreamInfo, samples: Sequence[Sample], options: StreamOptions, truth: TrueWords
+    info: StreamInfo,
+    samples: Sequence[Sample],
+    options: StreamOptions,
+    reference_words: ReferenceWords,
 ) -> Signature:
-    kinds = sorted(set(truth.sources.values())) or ["none"]
+    kinds = sorted(set(reference_words.sources.values())) or ["none"]
+    is_aligned = bool({"alignment", "segments"} & set(kinds))
     return sign(
         {
             "model": info.name,
             **info.settings,
             **_how(options),
             "timings": "+".join(kinds),
-            **({"aligner": truth.aligner} if {"alignment", "segments"} & set(kinds) else {}),
+            **({"aligner": reference_words.aligner} if is_aligned else {}),
         },
         samples,
     )

@@ -1,4 +1,4 @@
-"""The same model on the same recordings, whole: what a stream is compared with."""
+"""The same model on whole recordings, for comparison with the stream."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def recognize_offline(
     label: str,
     progress: ProgressListener | None = None,
 ) -> ModelReport:
-    """The report of `stt-ru evaluate`, but of rows that were streamed as a mix, the same mix.
+    """The report of `stt-ru evaluate`, except that rows streamed as a mix are recognised as a mix.
 
     Args:
         recognizer: The model.
         samples: Manifest rows, at least one.
         mixed: Rows whose distinct channels were sent as their mean.
-        label: The name for the progress.
-        progress: Told about every recording.
+        label: The name shown in the progress.
+        progress: Notified of every recording.
     """
     parts = (
         (recognizer, [row for row in range(len(samples)) if row not in mixed]),
@@ -69,9 +69,9 @@ def recognize_offline(
 
 
 def compared_with(offline: ModelReport, report: StreamReport) -> StreamReport:
-    """The report with the same model's whole recordings beside it, and what streaming costs.
+    """The report with the same model's offline report and the cost of streaming added.
 
-    The bootstrap of the comparison takes seconds for thousands of rows: it is made here, once.
+    The bootstrap of the comparison takes seconds for thousands of rows, so it is done here, once.
     """
     cost = None
     if report.error is None:
@@ -80,7 +80,7 @@ def compared_with(offline: ModelReport, report: StreamReport) -> StreamReport:
 
 
 def _mixing_down(loaded: LoadedRecognizer) -> LoadedRecognizer:
-    """The recogniser, hearing what the stream had of a recording with distinct channels: a mix."""
+    """The recogniser, given the mix of distinct channels, as the stream was."""
     info = loaded.info
     settings = {**(info.settings or {}), "channel": "mix"}
     return LoadedRecognizer(

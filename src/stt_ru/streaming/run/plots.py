@@ -1,8 +1,8 @@
-"""Runs as pictures (extra ``plots``): what was right, wrong and not there yet, and when.
+"""Plots of runs (extra ``plots``): what was right, wrong or not yet there, and when.
 
-Audio time runs to the right, real time upwards. Right is blue, wrong is orange, what is not there
-yet is grey: colours of Okabe and Ito (2008), which the colour-blind tell apart, and unlike in
-lightness as well. Every function draws on the axes it is given, or on new ones.
+Audio time runs to the right, wall time upwards. Right is blue, wrong is orange, not yet there is
+grey: colours of Okabe and Ito (2008), which colour-blind people can tell apart and which also
+differ in lightness. Every function draws on the axes it is given, or on new ones.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ COLOURS: Final[dict[ErrorStatus, str]] = {
     "not_yet": NOT_YET,
 }
 
-_STYLES: Final[dict[ErrorStatus, str]] = {"deletion": "dotted"}  # wrong is told apart by shape too
+_STYLES: Final[dict[ErrorStatus, str]] = {"deletion": "dotted"}  # errors also differ in shape
 
 MOST_LINES: Final = 60
-"""Moments drawn; of more, every second, third … one, so that lines stay apart."""
+"""The most moments drawn; if there are more, every second, third … one is, to keep lines apart."""
 
 _WORD_FONT: Final = 8.0  # points
-_LETTER_WIDTH: Final = 0.62  # of the font's size, on average
+_LETTER_WIDTH: Final = 0.62  # average, relative to the font size
 _DPI: Final = 120
 
 
@@ -80,15 +80,15 @@ def draw_partial_alignment(
     *,
     line_width: float = 3.0,
 ) -> Axes:
-    """Draw one moment as a line of its words: segments, and dots for insertions.
+    """Draw one moment as a line of words: segments, and dots for insertions.
 
     Args:
         partial_alignment: The moment.
-        override_y_pos: Where to draw it; None for its real time.
+        override_y_pos: Vertical position; None for its wall time.
         ax: Axes to draw on; None for new ones.
-        show_processed_time: Mark how far the model had listened.
-        show_send_time: Mark how much had been sent.
-        line_width: Of the words, points.
+        show_processed_time: Mark how much audio the model had processed.
+        show_send_time: Mark how much audio had been sent.
+        line_width: Line width of the words, points.
 
     Returns:
         The axes.
@@ -137,7 +137,7 @@ def _draw_words(
 
 
 def partial_alignments_plot(eval: StreamingEvaluationResults, ax: Axes | None = None) -> Axes:
-    """Draw a run: each moment a line of its words, the audio sent and processed, the words on top.
+    """Draw a run: one line of words per moment, the audio sent and processed, the reference on top.
 
     Args:
         eval: The run.
@@ -172,7 +172,7 @@ def partial_alignments_plot(eval: StreamingEvaluationResults, ax: Axes | None = 
 
 
 def _thinned(moments: Sequence[PartialAlignment]) -> Sequence[PartialAlignment]:
-    """At most about `MOST_LINES` of the moments, the last always among them."""
+    """At most `MOST_LINES` of the moments, always including the last."""
     step = max(1, math.ceil(len(moments) / MOST_LINES))
     return moments[::-1][::step][::-1]
 
@@ -198,7 +198,7 @@ def _draw_audio(
 
 
 def _write_reference(ax: Axes, eval: StreamingEvaluationResults) -> None:
-    """Write the true words above the axes, upright; those that would overlap move to the right."""
+    """Write the reference above the axes, vertically; words that would overlap are moved right."""
     tokens = eval.timed_transcription.tokens
     if not tokens:
         return
@@ -207,7 +207,7 @@ def _write_reference(ax: Axes, eval: StreamingEvaluationResults) -> None:
     left, right = ax.get_xlim()
     width_points = 72 * figure.get_size_inches()[0] * ax.get_position().width
     letter_s = _WORD_FONT * _LETTER_WIDTH / max(width_points, 1.0) * (right - left)
-    # Upright text takes a line's height to the side, however long the word is.
+    # Vertical text is as wide as a line is high, however long the word is.
     needed_s = 1.9 * letter_s
     free_from = -math.inf
     for token in tokens:
@@ -249,7 +249,7 @@ def _add_legend(ax: Axes) -> None:
             Line2D([], [], color=SENT, linewidth=1, label="отправлено"),
             Line2D([], [], color=PROCESSED, linewidth=1, linestyle="dashed", label="обработано"),
         ],
-        loc="lower right",  # below what has been sent there is nothing
+        loc="lower right",  # nothing is drawn below the line of audio sent
         fontsize=_WORD_FONT,
         framealpha=0.9,
     )
@@ -260,11 +260,11 @@ def visualize_history(
     output_chunks: Sequence[OutputChunk] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw when audio was sent and taken, and when answers came.
+    """Draw when audio was sent and taken, and when answers arrived.
 
     Args:
-        input_chunks: What was sent.
-        output_chunks: What was answered; None to leave it out.
+        input_chunks: The chunks sent.
+        output_chunks: The model's answers; None to leave them out.
         ax: Axes to draw on; None for new ones.
 
     Returns:
@@ -310,15 +310,15 @@ def streaming_error_vs_latency_histogram(
     ax: Axes | None = None,
     max_latency: float = 10,
 ) -> Axes:
-    """Draw which share of words is right, wrong and not there yet, by how long ago they were sent.
+    """Draw the shares of words that are right, wrong and not yet there, by how long ago they were.
 
-    Every word of every moment is counted at its latency: audio sent by the moment less the middle
+    Every word of every moment is counted at its latency: audio sent by that moment minus the middle
     of the word.
 
     Args:
-        evals: Runs.
+        evals: The runs.
         ax: Axes to draw on; None for new ones.
-        max_latency: Right end of the picture, seconds.
+        max_latency: Right edge of the plot, seconds.
 
     Returns:
         The axes.
@@ -346,7 +346,7 @@ def error_shares(
     """Shares of right, wrong and not-yet words by latency.
 
     Returns:
-        Shape (3, bins): shares that sum to 1, or 0 where there is no word; and the bins' edges.
+        Shares of shape (3, bins), which sum to 1, or to 0 in bins without words; the bin edges.
     """
     edges = np.arange(0, max_latency + step_s, step_s)
     kinds: tuple[list[float], list[float], list[float]] = ([], [], [])
@@ -362,14 +362,14 @@ def error_shares(
 
 
 def latency_plot(evals: Sequence[StreamingEvaluationResults], ax: Axes | None = None) -> Axes:
-    """Draw which share of the words was on the screen, and which was final, after how long.
+    """Draw the shares of words on the screen and of final words against time since the word.
 
     Args:
-        evals: Runs.
+        evals: The runs.
         ax: Axes to draw on; None for new ones.
 
     Returns:
-        The axes: two lines that end at the share of words that are right in the end.
+        The axes, with two lines that end at the share of words correct in the final text.
     """
     from stt_ru.streaming.measures.latency import stream_figures
 
@@ -395,7 +395,7 @@ def _latency_lines(
     ):
         ordered = np.sort(np.asarray(values, np.float64))
         shares = np.arange(1, len(ordered) + 1) / max(total, 1)
-        if len(ordered):  # from zero up, so that a single word is seen too
+        if len(ordered):  # starting at zero, so that even a single word is visible
             ordered = np.concatenate([ordered[:1], ordered])
             shares = np.concatenate([[0.0], shares])
         text = f"{label}: {name}" if label else name
@@ -417,7 +417,7 @@ def show_last_alignments(
     """Draw the final alignment of each run, one above another.
 
     Args:
-        evals: Runs; the first on top.
+        evals: The runs; the first is on top.
         ax: Axes to draw on; None for new ones.
 
     Returns:
@@ -444,7 +444,7 @@ def show_last_alignments(
 
 
 def save_recording_plot(results: StreamingEvaluationResults, path: Path, *, title: str) -> None:
-    """Write the picture of a run as PNG.
+    """Write the plot of a run as PNG.
 
     Raises:
         ReportError: If it cannot be written.
@@ -460,7 +460,7 @@ _LINE_COLOURS: Final = (RIGHT, WRONG, PROCESSED, "#CC79A7", "#E69F00", "#56B4E9"
 
 
 def save_summary_plot(reports: Sequence[StreamReport], path: Path) -> None:
-    """Write a picture of the latencies of several models as PNG.
+    """Write a plot of the latencies of several models as PNG.
 
     Raises:
         ReportError: If it cannot be written.

@@ -1,4 +1,4 @@
-"""A streaming evaluation for people and for programs: the table, the notes, the JSON."""
+"""Rendering of a streaming evaluation: the table, the notes and the JSON."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ COLUMNS: Final = (
 
 
 def format_stream_table(reports: Sequence[StreamReport]) -> str:
-    """The table of the reports, a line a model and way of sending, without a last line break.
+    """The table of the reports, one line per model and way of sending, without a final newline.
 
-    WER of the final text; its difference from the same model offline, percentage points; from the
-    end of a word to its first appearance (median) and to the moment after which it stays right
-    (p50, p95), seconds; unstable words over words of the final text; seconds of work a second of
-    audio.
+    WER of the final text; its difference from the same model offline, percentage points; time from
+    the end of a word to its first appearance (median) and to the moment from which it stays correct
+    (p50, p95), seconds; unstable words divided by words of the final text; seconds of computation
+    per second of audio.
     """
     return aligned([COLUMNS, *(_cells(report) for report in reports)])
 
@@ -77,7 +77,7 @@ def _seconds(value: float | None) -> str:
 
 
 def stream_notes(reports: Sequence[StreamReport]) -> list[Note]:
-    """What a person must know beside the table."""
+    """What a reader of the table needs to know."""
     found = notes([AlignedReport(report.as_model_report()) for report in reports])
     for report in reports:
         prefix = f"{report.label}: " if len(reports) > 1 else ""
@@ -86,7 +86,7 @@ def stream_notes(reports: Sequence[StreamReport]) -> list[Note]:
 
 
 def stream_remarks(reports: Sequence[StreamReport]) -> list[str]:
-    """What the figures rest on, sentences in Russian."""
+    """What the figures are based on, as sentences in Russian."""
     several = len(reports) > 1
     return [
         f"{report.label}: {text}" if several else text
@@ -138,13 +138,13 @@ def stream_json(
     created_at: datetime,
     warnings: Sequence[str] = (),
 ) -> Iterator[str]:
-    """The report as JSON, in pieces. Times are in seconds, rates fractions, null where none.
+    """The report as JSON, in pieces. Times are in seconds, rates are fractions; null if undefined.
 
     Args:
-        reports: A report a model and level.
-        manifest: Its path as the user gave it.
-        created_at: With a time zone.
-        warnings: Of the manifest and the request, not of a model.
+        reports: One report per model and level.
+        manifest: Path of the manifest as given by the user.
+        created_at: Time of creation, with a time zone.
+        warnings: Warnings about the manifest and the request, not about a model.
     """
     head = envelope("stream", manifest=manifest, created_at=created_at, warnings=warnings)
     return json_pieces(head, ((_model(report), _rows(report)) for report in reports))

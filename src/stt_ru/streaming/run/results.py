@@ -1,4 +1,4 @@
-"""What an evaluation of streams found, as data: a result a manifest row, a report a model."""
+"""Results of a streaming evaluation as data: one result per manifest row, one report per model."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class StreamOptions:
 
     Attributes:
         interval_s: Wall time between two pieces, seconds.
-        speed: How much faster than real time it is spoken.
-        realtime: Send on schedule, not at once with the times remapped; None for whichever the
-            model allows.
-        streams: How many recordings are sent at once; more than one only in real time.
-        timeout_s: Seconds of silence after which a recording is given up: the model neither took
-            audio of it nor answered.
+        speed: Speed of the speech relative to real time.
+        realtime: True to send on schedule; False to send everything at once and remap the times;
+            None for remapping where possible.
+        streams: How many recordings are sent concurrently; more than one only in real time.
+        timeout_s: Seconds after which a recording is given up if the model neither takes its audio
+            nor answers.
 
     Raises:
-        UsageError: If they make no sense together.
+        UsageError: If a value is out of range, or the options contradict each other.
     """
 
     interval_s: float = INTERVAL_S
@@ -58,16 +58,16 @@ class StreamOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamResult:
-    """One manifest row as one model heard it while it played.
+    """One manifest row as streamed to one model.
 
     Attributes:
-        row: The final text with its errors, or why the row failed.
-        figures: How late and how steady; None when the row failed.
-        lags: AL, LAAL, DAL, AP; None when they do not exist.
-        compute_s: Wall seconds the model worked on it; None when several shared the model.
-        is_mixed: Whether distinct channels were sent as their mean, for want of a ``channel``.
-        worked: Wall time of the first chunk taken and of the last answer, on the clock of the
-            queues; None when the row failed.
+        row: The final text with its errors, or the reason why the row failed.
+        figures: Latency and stability; None if the row failed.
+        lags: AL, LAAL, DAL and AP; None if they are undefined.
+        compute_s: Wall seconds the model worked on it; None if several recordings shared it.
+        is_mixed: Whether distinct channels were sent as their mean because no ``channel`` is given.
+        worked: Wall times of the first chunk taken and of the last answer, on the queues' clock;
+            None if the row failed.
     """
 
     row: FileResult
@@ -80,21 +80,21 @@ class StreamResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamReport:
-    """One model on the whole manifest, while it played.
+    """One model on the whole manifest, streamed in one way.
 
     Attributes:
-        model: The name the user asked for.
-        label: The name for the table.
+        model: The name given by the user.
+        label: The name shown in the table.
         options: How the recordings were sent.
-        rows: Manifest rows asked for.
-        results: One a row in manifest order; empty when the model did not load.
-        offline: The same model on the same rows offline; None where that was not measured.
-        cost: The final texts against ``offline``, row by row; None without it.
-        compute_s: Wall seconds the model worked on all recognised rows; None without any.
+        rows: Number of manifest rows.
+        results: One per row, in manifest order; empty if the model did not load.
+        offline: The same model on the same rows offline; None if not measured.
+        cost: The final texts compared with ``offline``, row by row; None without ``offline``.
+        compute_s: Wall seconds the model worked on all recognised rows; None if there are none.
         wall_s: Wall seconds of the loop.
-        error: Why the model did not load; None when it did.
+        error: Why the model did not load; None if it did.
         warnings: Sentences in Russian.
-        signature: How the figures were made; None when the model did not load.
+        signature: How the figures were made; None if the model did not load.
     """
 
     model: str
@@ -112,12 +112,12 @@ class StreamReport:
 
     @property
     def score(self) -> Score:
-        """Errors of the final texts of all recognised rows together."""
+        """Errors of the final texts, summed over the recognised rows."""
         return total_score(r.row.score for r in self.results if r.row.score is not None)
 
     @property
     def failed(self) -> int:
-        """Rows that were not recognised; all of them when the model did not load."""
+        """Number of rows not recognised; all of them if the model did not load."""
         if self.error is not None:
             return self.rows
         return sum(result.row.error is not None for result in self.results)
@@ -134,55 +134,55 @@ class StreamReport:
 
     @property
     def finalisation(self) -> Spread:
-        """From the end of a word to the moment after which it stays right, seconds."""
+        """From the end of a word to the moment from which it stays correct, seconds."""
         return spread(word.final_s for f in self._figures() for word in f.latencies)
 
     @property
     def first_text(self) -> Spread:
-        """From the start of a recording to its first text, seconds, over the rows with any."""
+        """From the start of a recording to its first text, seconds, over the rows with a text."""
         return spread(f.first_text_s for f in self._figures() if f.first_text_s is not None)
 
     @property
     def final_delay(self) -> Spread:
-        """From the end of the last true word to the model's end, seconds, over the rows."""
+        """From the end of the last reference word to the model's end, seconds, over the rows."""
         return spread(f.final_delay_s for f in self._figures() if f.final_delay_s is not None)
 
     @property
     def interpolated_words(self) -> int:
-        """Words among the latencies whose own times are guesses."""
+        """Number of words among the latencies whose times are estimates."""
         return sum(word.is_interpolated for f in self._figures() for word in f.latencies)
 
     @property
     def unstable_words(self) -> int:
-        """Words that were shown and then revised, moved or taken back."""
+        """Number of words shown and then revised, moved or withdrawn."""
         return sum(figures.unstable_words for figures in self._figures())
 
     @property
     def shown_words(self) -> int:
-        """Words of the final texts."""
+        """Number of words in the final texts."""
         return sum(figures.shown_words for figures in self._figures())
 
     @property
     def unstable_rate(self) -> float | None:
-        """Unstable words over words of the final texts; None without any."""
+        """Unstable words divided by words of the final texts; None if there are none."""
         return self.unstable_words / self.shown_words if self.shown_words else None
 
     @property
     def revisions_per_minute(self) -> float | None:
-        """Revisions a minute of audio; None without audio."""
+        """Revisions per minute of audio; None if there is no audio."""
         revisions = sum(figures.revisions for figures in self._figures())
         return 60 * revisions / self.audio_s if self.audio_s else None
 
     @property
     def compute_per_audio(self) -> float | None:
-        """Seconds of work a second of audio; None without audio."""
+        """Seconds of computation per second of audio; None if unknown or without audio."""
         if self.compute_s is None or not self.audio_s:
             return None
         return self.compute_s / self.audio_s
 
     @property
     def lags(self) -> Lagging | None:
-        """Mean of the rows' lags, as SimulEval averages; None without any."""
+        """Mean of the rows' lags, averaged as SimulEval does; None if no row has lags."""
         rows = [result.lags for result in self.results if result.lags is not None]
         if not rows:
             return None
@@ -191,7 +191,7 @@ class StreamReport:
 
     @property
     def lags_count(self) -> int:
-        """How many rows have lags."""
+        """Number of rows with lags."""
         return sum(result.lags is not None for result in self.results)
 
     def as_model_report(self) -> ModelReport:

@@ -1,4 +1,4 @@
-"""The model that recordings are sent to: started when needed, loaded anew when it is stuck."""
+"""The model that recordings are sent to: started when needed, reloaded when stuck."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_STOPPING_S: Final = 5.0  # a model that does not stop by then is left behind
+_STOPPING_S: Final = 5.0  # a model that has not stopped by then is abandoned
 
 
 class RunningModel:
-    """A loaded model with the life of its thread; may be used from many threads.
+    """A loaded model and the life cycle of its thread; thread-safe.
 
     Args:
-        source: Loads it anew.
+        source: Reloads the model.
         loaded: The model, not running.
-        timeout_s: Seconds without any work after which it is stuck.
+        timeout_s: Seconds without any work after which the model is considered stuck.
 
     Attributes:
-        loaded: What is running now.
+        loaded: The model currently in use.
     """
 
     def __init__(self, source: StreamSource, loaded: LoadedStream, timeout_s: float) -> None:
@@ -35,7 +35,7 @@ class RunningModel:
         self._lock = threading.Lock()
 
     def started(self) -> StreamingASR:
-        """The model; it is started when it is not running, or has died."""
+        """The model, started if it is not running or has died."""
         with self._lock:
             asr = self.loaded.asr
             if not asr.is_thread_started():
@@ -43,10 +43,10 @@ class RunningModel:
             return asr
 
     def replace_if_stuck(self, asr: StreamingASR) -> None:
-        """Load the model anew when its thread neither works for anybody nor stops.
+        """Reload the model if its thread neither processes any recording nor stops.
 
         Args:
-            asr: The one that was found silent; nothing is done if it has been replaced meanwhile.
+            asr: The model found silent; nothing is done if it has already been replaced.
         """
         with self._lock:
             taken_at = asr.input_buffer.taken_at
@@ -56,11 +56,11 @@ class RunningModel:
             try:
                 asr.stop_thread(min(_STOPPING_S, self._timeout_s))
             except TimeoutError:
-                logger.debug("%s is stuck and left behind", self._source.name)
+                logger.debug("%s is stuck and is abandoned", self._source.name)
                 self.loaded = self._source.load()
 
     def stop(self) -> tuple[str, ...]:
-        """Stop it; a sentence in Russian when it does not."""
+        """Stop the model; returns a warning in Russian if it does not stop."""
         try:
             self.loaded.asr.stop_thread(_STOPPING_S)
         except TimeoutError as error:

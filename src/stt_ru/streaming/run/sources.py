@@ -1,4 +1,4 @@
-"""What the user meant by ``-m``: a streaming model, or a recogniser of files made to stream."""
+"""Models selected with ``-m``: streaming models, and file recognisers adapted to stream."""
 
 from __future__ import annotations
 
@@ -24,21 +24,20 @@ if TYPE_CHECKING:
 DUMMY: Final = DummyASR.name
 
 STREAMING_ENGINES: Final = (TINY, SHERPA, VOSK)
-"""Names of models that stream by themselves, and can be measured on whole recordings too."""
+"""Names of the native streaming models that can also be measured on whole recordings."""
 
 STREAMING_MODELS: Final = (*STREAMING_ENGINES, DUMMY)
-"""Names of all that stream by themselves."""
+"""Names of all native streaming models."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamInfo:
-    """What a streaming model says of itself, read once: `stream_info` makes it.
+    """A streaming model's own description, read once, by `stream_info`.
 
     Attributes:
-        name: The name by which reports know it.
-        settings: Fields for a report's signature: all that can move its text.
-        is_multithreaded: Whether it starts threads of its own, so that its times cannot be
-            remapped.
+        name: The name shown in reports.
+        settings: Fields of the report's signature: everything that can change the text.
+        is_multithreaded: Whether it starts its own threads, so that its times cannot be remapped.
     """
 
     name: str
@@ -47,10 +46,10 @@ class StreamInfo:
 
 
 def stream_info(asr: StreamingASR) -> StreamInfo:
-    """Ask a streaming model everything it says of itself.
+    """Read a streaming model's own description.
 
     Raises:
-        UsageError: If an attribute is wrong or raises.
+        UsageError: If an attribute is invalid or raises.
     """
     with asking(asr, "is_multithreaded"):
         is_multithreaded = bool(asr.is_multithreaded)
@@ -67,12 +66,12 @@ class LoadedStream:
 
     Attributes:
         asr: The streaming model, not running.
-        offline: The same model as a recogniser of files; None where there is none.
+        offline: The same model as a file recogniser; None if there is none.
         warnings: Sentences in Russian about the loading.
-        info: What the streaming model said of itself when it was loaded.
+        info: The model's own description, read when it was loaded.
 
     Raises:
-        UsageError: If it says what makes no sense.
+        UsageError: If the description is invalid.
     """
 
     asr: StreamingASR
@@ -89,9 +88,9 @@ class StreamSource:
     """A model that can be loaded when its turn comes.
 
     Attributes:
-        name: What the user asked for.
-        label: The name for the table.
-        load: Loads it; its exception becomes the report's error.
+        name: The name given by the user.
+        label: The name shown in the table.
+        load: Loads the model; an exception becomes the report's error.
     """
 
     name: str
@@ -111,9 +110,9 @@ def stream_source(
 
     Args:
         name: One of `STREAMING_MODELS`, or of `stt_ru.Transcriber`.
-        folder: Where its files are; None for its own place.
-        label: The name for the table.
-        step_s: Seconds of audio between two recognitions of a recogniser of files.
+        folder: Folder with the model's files; None for the default one.
+        label: The name shown in the table.
+        step_s: Seconds of audio between two recognitions by a file recogniser.
         settings: Arguments of `stt_ru.Transcriber`.
     """
     if name in STREAMING_MODELS:
@@ -122,10 +121,10 @@ def stream_source(
 
 
 def check_streaming_model(name: str, folder: Path | None) -> None:
-    """Refuse one of `STREAMING_MODELS` whose folder is needed and not named, or the other way.
+    """Check that one of `STREAMING_MODELS` has a folder if, and only if, it needs one.
 
     Raises:
-        UsageError: Saying how to name it.
+        UsageError: If not; the message says how to specify it.
     """
     if name in (SHERPA, VOSK) and folder is None:
         raise UsageError(f"модели {name} нужен каталог с её файлами: -m {name}=КАТАЛОГ")
@@ -136,12 +135,12 @@ def check_streaming_model(name: str, folder: Path | None) -> None:
 def streaming_recognizer(
     name: str, folder: Path | None, *, split_channels: bool = True
 ) -> StreamingToOffline:
-    """A model that streams by itself, for whole recordings.
+    """A native streaming model adapted to whole recordings.
 
     Args:
         name: One of `STREAMING_ENGINES`.
-        folder: Where its files are; None for its own place.
-        split_channels: Recognise each distinct channel by itself; False for the mean of all.
+        folder: Folder with the model's files; None for the default one.
+        split_channels: Recognise each distinct channel separately; False for the mean of all.
 
     Raises:
         ModelLoadError, MissingExtraError: If it cannot be loaded.
@@ -152,7 +151,7 @@ def streaming_recognizer(
 def factory_source(
     name: str, label: str, factory: Callable[[], Any], *, step_s: float
 ) -> StreamSource:
-    """A model of the user's own: a function that makes a `StreamingASR` or a `Recognizer`."""
+    """A user-supplied model: a function that returns a `StreamingASR` or a `Recognizer`."""
     return StreamSource(name, label, partial(_made, name, factory, step_s))
 
 
@@ -180,7 +179,7 @@ def _made(name: str, factory: Callable[[], Any], step_s: float) -> LoadedStream:
         made = factory()
     except SttRuError:
         raise
-    except BaseException as error:  # a library of the user's may end the program: `SystemExit`
+    except BaseException as error:  # user code may raise `SystemExit`
         raise ModelLoadError(sentence_of(error)) from error
     if isinstance(made, StreamingASR):
         return LoadedStream(made)

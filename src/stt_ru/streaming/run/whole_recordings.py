@@ -1,4 +1,4 @@
-"""A streaming model that recognises files."""
+"""An adapter that makes a streaming model recognise files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stt_ru.audio.tracks import channel_map, equal_channels
 from stt_ru.recognition.recognizer import Transcript
 from stt_ru.results import Segment
 from stt_ru.streaming.queue.buffer import Exit
-from stt_ru.streaming.queue.chunks import OutputChunk, TranscriptionChunk, check_heard
+from stt_ru.streaming.queue.chunks import OutputChunk, TranscriptionChunk, check_all_taken
 from stt_ru.streaming.schedule.caller import receive_transcription
 from stt_ru.streaming.schedule.sender import make_sender
 
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
 
 
 class StreamingToOffline:
-    """A streaming model as a `Recognizer`: for ``stt-ru evaluate``.
+    """A streaming model as a `Recognizer`, for ``stt-ru evaluate``.
 
-    A recording is sent at once, not on schedule; each distinct channel by itself. The model's
-    thread is started when it is needed, and stopped by `close` or with the last reference to this
-    object. Recordings are read whole into memory: an hour of one channel is 230 MB.
+    A recording is sent at once, not on schedule; each distinct channel separately. The model's
+    thread is started when needed, and stopped by `close` or with the last reference to this
+    object. Whole recordings are read into memory: one hour of one channel is 230 MB.
 
     Args:
         streaming_model: A model, running or not.
-        timeout: Seconds to wait for each of its answers; None for ever.
-        split_channels: Recognise each distinct channel by itself; False for the mean of all.
+        timeout: Seconds to wait for each of its answers; None to wait indefinitely.
+        split_channels: Recognise each distinct channel separately; False for the mean of all.
 
     Attributes:
         name: The model's name.
-        settings: Fields for a report's signature.
+        settings: Fields of the report's signature.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class StreamingToOffline:
         self._timeout = timeout
         self._split_channels = split_channels
         self._lock = threading.Lock()
-        # Its thread keeps the model in memory, and nothing of this object.
+        # The thread keeps the model in memory, but not this object.
         weakref.finalize(self, _tell_to_stop, streaming_model)
 
     def transcribe(self, path: str | Path) -> Transcript:
@@ -67,9 +67,9 @@ class StreamingToOffline:
 
         Raises:
             AudioError: If the file cannot be read.
-            TimeoutError: If an answer did not come in time.
-            StreamingError: If the model or this recording has failed, or the model has finished
-                before the audio had.
+            TimeoutError: If an answer did not arrive in time.
+            StreamingError: If the model or this recording failed, or the model finished before
+                taking all the audio.
         """
         model = self.streaming_model
         with self._lock:
@@ -105,7 +105,7 @@ class StreamingToOffline:
             )
         finally:
             sender.stop()
-        check_heard(sender.history_so_far())
+        check_all_taken(sender.history_so_far())
         return TranscriptionChunk.join(chunks)
 
 

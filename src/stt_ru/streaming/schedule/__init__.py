@@ -1,1 +1,1 @@
-"""When audio is sent and text received, on the clock or as it would have been on it."""
+"""When audio is sent and text received: in real time, or remapped to it afterwards."""

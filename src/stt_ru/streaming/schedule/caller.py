@@ -1,4 +1,4 @@
-"""Recordings sent to a model and its answers received, one or many at once."""
+"""Sending recordings to a model and receiving its answers, one or several at a time."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 def receive_transcription(
     asr: StreamingASR, id: RecordingId, timeout: float | None = None
 ) -> Iterator[OutputChunk]:
-    """Yield the answers for a recording as they come, ``Signal.FINISH`` the last.
+    """Yield the answers for a recording as they arrive, ending with ``Signal.FINISH``.
 
     Args:
-        asr: A model that is running.
-        id: Of the recording.
-        timeout: Seconds to wait for each answer; None for ever.
+        asr: A running model.
+        id: Id of the recording.
+        timeout: Seconds to wait for each answer; None to wait indefinitely.
 
     Raises:
-        TimeoutError: If an answer did not come in that time.
+        TimeoutError: If an answer did not arrive in that time.
         RuntimeError: If the model, the sender or this recording has failed; the cause is chained.
         Exit: If the model was stopped.
     """
@@ -55,21 +55,21 @@ def transcribe_parallel(
     """Send recordings to a model, several at a time, and receive all its answers.
 
     Args:
-        asr: A model that is running.
-        waveforms: Samples of one channel each, 16 kHz.
-        n_threads: How many recordings are on their way at once.
-        send_all_without_delays: Send each at once instead of on schedule.
+        asr: A running model.
+        waveforms: Single-channel samples of each recording, 16 kHz.
+        n_threads: How many recordings are in flight at once.
+        send_all_without_delays: Send each recording at once instead of on schedule.
         real_time_interval_sec: Wall time between two pieces, seconds.
-        speed_multiplier: How much faster than real time they are spoken.
-        timeout: Seconds to wait for each answer; None for ever.
+        speed_multiplier: Speed of the speech relative to real time.
+        timeout: Seconds to wait for each answer; None to wait indefinitely.
 
     Returns:
         All answers for each recording, in the order of ``waveforms``; the ids are new.
 
     Raises:
         UsageError: If ``n_threads`` is less than 1.
-        TimeoutError, RuntimeError, Exit: Of the first recording that failed; the others are
-            stopped.
+        TimeoutError, RuntimeError, Exit: The error of the first recording that failed; the others
+            are stopped.
     """
     if n_threads < 1:
         raise UsageError(f"n_threads={n_threads}: нужно число не меньше 1")

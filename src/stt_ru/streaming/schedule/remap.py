@@ -1,6 +1,6 @@
-"""From a run in which everything was sent at once, the history as it would have been on schedule.
+"""Remapping a run in which all audio was sent at once to the times it would have had on schedule.
 
-Pure functions on copies.
+Pure functions that work on copies.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ def remap_time(
     input_chunks: Sequence[InputChunk],
     output_chunks: Sequence[OutputChunk],
 ) -> tuple[list[InputChunk], list[OutputChunk]]:
-    """The history of a run as it would have been, had the audio come on schedule.
+    """The history of a run as it would have been if the audio had been sent on schedule.
 
-    The model's thread did one thing after another: it took a chunk, worked, put an answer, worked,
-    took the next chunk. The time between two such events is work and stays; a chunk is taken when
-    the work before it is done, but not before it would have been sent. So a model that keeps up
-    waits for the audio, and one that does not falls behind, as it would have.
+    The model's thread does one thing after another: it takes a chunk, works, puts an answer, works,
+    takes the next chunk. The time between two such events is work and is kept; a chunk is taken
+    when the work before it is done, but not before it would have been sent. So a model that keeps
+    up waits for audio, and one that does not falls behind, just as in real time.
 
     Args:
-        cutoffs: The schedule, whose first element is the beginning.
-        input_chunks: What was sent, all of it at once and taken in order; the end included or not.
-        output_chunks: What the one-threaded model answered, in order.
+        cutoffs: The schedule, starting with the beginning of the recording.
+        input_chunks: Chunks sent all at once and taken in order, with or without the final signal.
+        output_chunks: The answers of the single-threaded model, in order.
 
     Returns:
         Copies with new timestamps; the schedule begins at the first ``put_timestamp`` of the run.
-        A reader is as late behind the model as it was.
+        The reader's lag behind the model is kept.
 
     Raises:
-        StreamingError: If chunks and cutoffs do not belong together, or a chunk was never taken.
+        StreamingError: If chunks and cutoffs do not match, or a chunk was never taken.
     """
     moments = [cutoff.t_real for cutoff in cutoffs[1:]]
     n_audio = sum(chunk.data is not Signal.FINISH for chunk in input_chunks)
@@ -75,10 +75,10 @@ def remap_time(
 def _events(
     input_chunks: Sequence[InputChunk], output_chunks: Sequence[OutputChunk]
 ) -> Iterator[tuple[float, bool, int]]:
-    """What the model did, in order: when, whether it answered, and the number of the chunk.
+    """The model's actions in order: the time, whether it was an answer, the number of the chunk.
 
-    Two events may have one time, on a coarse clock or without work between them; then an answer
-    that needs no more audio than was taken before comes first.
+    Two events may have the same time, on a coarse clock or with no work between them; an answer
+    that needs no more audio than had been taken before then comes first.
     """
     if any(math.isnan(chunk.get_timestamp) for chunk in input_chunks):
         raise StreamingError("модель взяла не весь звук: времена нельзя пересчитать")

@@ -1,4 +1,4 @@
-"""Audio sent to a model as a microphone would: every piece when it has been spoken, not before."""
+"""Sending audio to a model as a microphone would: each piece as soon as it has been spoken."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ SenderStatus = Literal["not_started", "started", "finished", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class Cutoff:
-    """A moment of the schedule: what has been spoken by then.
+    """A moment of the schedule and how much has been spoken by then.
 
     Attributes:
         t_real: Wall time since the speech began, seconds.
         t_audio: Audio time spoken by then, seconds.
-        arr_pos: The same in samples of the waveform.
+        arr_pos: The same position in samples of the waveform.
     """
 
     t_real: float
@@ -47,20 +47,20 @@ def get_uniform_cutoffs(
     speed_multiplier: float = 1.0,
     sampling_rate: int = SAMPLE_RATE,
 ) -> list[Cutoff]:
-    """The schedule of a recording that is cut at equal intervals of wall time.
+    """The schedule of a recording cut at equal intervals of wall time.
 
     Args:
-        waveform: Samples of one channel.
+        waveform: Single-channel samples.
         real_time_interval_sec: Wall time between two pieces, seconds.
-        speed_multiplier: How much faster than real time it is spoken.
-        sampling_rate: Of the waveform, Hz.
+        speed_multiplier: Speed of the speech relative to real time.
+        sampling_rate: Sampling rate of the waveform, Hz.
 
     Returns:
-        The beginning, (0, 0, 0), and the end of every piece. The last piece is as long as what
-        remains, and its moment is that of its end.
+        The beginning, (0, 0, 0), and the end of every piece. The last piece contains what remains
+        and is sent as soon as it has been spoken.
 
     Raises:
-        UsageError: If the interval or the speed is not positive, or a piece has no sample.
+        UsageError: If the interval or the speed is not positive, or a piece would have no samples.
 
     Example:
         >>> import numpy as np
@@ -90,16 +90,16 @@ Cutoff(t_real=0.5, t_audio=0.5, arr_pos=5)]
 
 
 class StreamingSender:
-    """Sends one recording to a model from a thread of its own, once.
+    """Sends one recording to a model, once, from its own thread.
 
     Args:
-        cutoffs: When which sample is sent: `Cutoff.arr_pos` counts samples of ``waveform``.
-        waveform: Samples of one channel at the model's rate, float in [-1, 1].
-        asr: The model; its ``audio_type`` says in which format it is sent.
-        id: Of the recording, new for this model; None for one of a kind.
+        cutoffs: The schedule; `Cutoff.arr_pos` counts samples of ``waveform``.
+        waveform: Single-channel samples at the model's rate, float in [-1, 1].
+        asr: The model; its ``audio_type`` determines the format sent.
+        id: Id of the recording, not yet used with this model; None for a new unique id.
 
     Attributes:
-        id: Of the recording.
+        id: Id of the recording.
     """
 
     def __init__(
@@ -120,13 +120,13 @@ class StreamingSender:
         self._stop = threading.Event()
 
     def start_sending(self, without_delays: bool = False) -> None:
-        """Begin, now.
+        """Start sending now.
 
         Args:
             without_delays: Send everything at once instead of on schedule.
 
         Raises:
-            StreamingError: If it was started before, or the model has had this id.
+            StreamingError: If it has already been started, or the model has already used this id.
         """
         if self._thread is not None:
             raise StreamingError(f"запись {self.id!r} уже отправлялась: нужен новый номер")
@@ -140,14 +140,14 @@ class StreamingSender:
         self._thread.start()
 
     def stop(self) -> None:
-        """Send nothing more; the model's reader gets an error instead of the end."""
+        """Stop sending; the reader gets an error instead of ``Signal.FINISH``."""
         self._stop.set()
 
     def join(self, timeout: float | None = None) -> None:
-        """Wait until all is sent.
+        """Wait until everything has been sent.
 
         Raises:
-            StreamingError: If it was not started, or the sending failed.
+            StreamingError: If it has not been started, or sending failed.
             TimeoutError: If it is not done after ``timeout`` seconds.
         """
         if self._thread is None:
@@ -162,19 +162,20 @@ class StreamingSender:
             ) from self._error
 
     def join_and_get_history(self, timeout: float | None = None) -> list[InputChunk]:
-        """Wait until all is sent; return what was sent, the end included.
+        """Wait until everything has been sent; return it, including the final signal.
 
-        The model stamps the chunks when it takes them, so they are complete when it has finished.
+        Chunks get their ``get_timestamp`` when the model takes them, so all of them have one only
+        after the model has finished.
         """
         self.join(timeout)
         return list(self._history)
 
     def history_so_far(self) -> list[InputChunk]:
-        """What has been sent by now."""
+        """The chunks sent so far."""
         return list(self._history)
 
     def get_status(self) -> SenderStatus:
-        """How far it is."""
+        """The state of the sending."""
         if self._error is not None:
             return "failed"
         if self._thread is None:
@@ -184,9 +185,9 @@ class StreamingSender:
     def _run(self) -> None:
         try:
             self._send_all()
-        except BaseException as error:  # noqa: BLE001 - it is raised in join and at the reader
+        except BaseException as error:  # noqa: BLE001 - it is raised in join and in the reader
             self._error = error
-            # A model that has failed refuses more audio with its own error: that is the reader's.
+            # A failed model refuses audio with its own error: that is what the reader must get.
             origin = (error.__cause__ if isinstance(error, StreamingError) else None) or error
             self._asr.output_buffer.put_error(origin, self.id)
             self._asr.input_buffer.put_error(origin, self.id)
@@ -196,7 +197,7 @@ class StreamingSender:
         started = clock.now()
         for number, (previous, cutoff) in enumerate(itertools.pairwise(self._cutoffs)):
             if not self._without_delays:
-                # Absolute deadlines: what one sleep oversleeps is not added to the next.
+                # Absolute deadlines: oversleeping does not accumulate.
                 clock.sleep(started + cutoff.t_real - clock.now())
             self._check()
             piece = self._waveform[previous.arr_pos : cutoff.arr_pos]
@@ -233,18 +234,18 @@ def make_sender(
     *,
     sampling_rate: int = SAMPLE_RATE,
 ) -> tuple[list[Cutoff], StreamingSender]:
-    """The schedule of a recording and what sends it, in the rate and format of the model.
+    """The schedule of a recording and a sender in the model's sampling rate and format.
 
     Args:
-        waveform: Samples of one channel in [-1, 1].
+        waveform: Single-channel samples in [-1, 1].
         asr: The model.
         real_time_interval_sec: Wall time between two pieces, seconds.
-        speed_multiplier: How much faster than real time it is spoken.
-        uid: Id of the recording; None for one of a kind.
-        sampling_rate: Of ``waveform``, Hz.
+        speed_multiplier: Speed of the speech relative to real time.
+        uid: Id of the recording; None for a new unique id.
+        sampling_rate: Sampling rate of ``waveform``, Hz.
 
     Raises:
-        UsageError: If the interval or the speed makes no sense.
+        UsageError: If the interval or the speed is invalid.
     """
     if sampling_rate != asr.sampling_rate:
         waveform = soxr.resample(waveform, sampling_rate, asr.sampling_rate, quality="HQ")

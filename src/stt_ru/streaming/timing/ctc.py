@@ -1,4 +1,4 @@
-"""The CTC models that forced alignment listens with, and how onnx-asr's are asked."""
+"""CTC models for forced alignment, and access to those of onnx-asr."""
 
 from __future__ import annotations
 
@@ -22,39 +22,39 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class CtcModel(Protocol):
-    """What forced alignment needs of a model."""
+    """What forced alignment needs from a model."""
 
     @property
     def tokens(self) -> Mapping[str, int]:
-        """What each piece of text is numbered; a space in it is a space between words."""
+        """The index of each token; a space in a token is a space between words."""
         ...
 
     @property
     def blank(self) -> int:
-        """Number of the blank."""
+        """The index of the blank."""
         ...
 
     @property
     def frame_s(self) -> float:
-        """Seconds of audio a frame."""
+        """Seconds of audio per frame."""
         ...
 
     def log_probs(self, waveform: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Natural logarithms of the tokens' probabilities, shape (frames, tokens); 16 kHz mono."""
+        """Natural-log token probabilities, shape (frames, tokens), for 16 kHz mono samples."""
         ...
 
 
 class OnnxCtcModel:
-    """A CTC model that onnx-asr has loaded.
+    """A CTC model loaded by onnx-asr.
 
-    onnx-asr gives texts, and no probabilities of all tokens: what makes them inside it is private,
-    and looked for once, here.
+    The public API of onnx-asr gives texts, not the probabilities of all tokens; this class is the
+    only place that uses the private attributes computing them.
 
     Args:
-        asr: The ``asr`` of onnx-asr's adapter.
+        asr: The ``asr`` attribute of onnx-asr's adapter.
 
     Raises:
-        ModelLoadError: If it is no CTC model.
+        ModelLoadError: If it is not a CTC model.
     """
 
     def __init__(self, asr: Any) -> None:
@@ -75,21 +75,21 @@ class OnnxCtcModel:
 
     @property
     def tokens(self) -> Mapping[str, int]:
-        """What each piece of text is numbered."""
+        """The index of each token."""
         return self._tokens
 
     @property
     def blank(self) -> int:
-        """Number of the blank."""
+        """The index of the blank."""
         return int(self._asr._blank_idx)
 
     @property
     def frame_s(self) -> float:
-        """Seconds of audio a frame."""
+        """Seconds of audio per frame."""
         return float(self._asr.window_step) * int(self._asr._subsampling_factor)
 
     def log_probs(self, waveform: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Natural logarithms of the tokens' probabilities, shape (frames, tokens)."""
+        """Natural-log token probabilities, shape (frames, tokens)."""
         if self._rate != SAMPLE_RATE:
             waveform = soxr.resample(waveform, SAMPLE_RATE, self._rate, quality="HQ")
         features = self._asr._preprocessor(
@@ -101,10 +101,10 @@ class OnnxCtcModel:
 
 
 def ctc_model(model: object) -> CtcModel:
-    """The CTC model inside a `stt_ru.Transcriber`, an adapter of onnx-asr, or itself.
+    """The CTC model inside a `stt_ru.Transcriber` or an onnx-asr adapter; a `CtcModel` as it is.
 
     Raises:
-        ModelLoadError: If there is none.
+        ModelLoadError: If it is not a CTC model.
     """
     if isinstance(model, CtcModel):
         return model
@@ -113,11 +113,11 @@ def ctc_model(model: object) -> CtcModel:
 
 
 def load_ctc_model(name: str, folder: Path | None = None, *, offline: bool = False) -> CtcModel:
-    """Load a CTC model of onnx-asr for alignment.
+    """Load an onnx-asr CTC model for alignment.
 
     Raises:
-        UsageError: If there is no such name.
-        ModelLoadError: If it cannot be loaded, or is no CTC model.
+        UsageError: If the name is unknown.
+        ModelLoadError: If the model cannot be loaded, or is not a CTC model.
     """
     loaded = load_model(
         name,

@@ -1,4 +1,4 @@
-"""Words in time that somebody has written down: a manifest's ``words``, CTM, TextGrid."""
+"""Word timings read from files: a manifest's ``words`` field, CTM, TextGrid."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WordTime:
-    """A word of a file with times.
+    """A word with its times, as read from a file.
 
     Attributes:
-        word: As written.
-        start_s: Seconds of audio.
-        end_s: Seconds of audio.
+        word: The word as written.
+        start_s: Audio time of its start, seconds.
+        end_s: Audio time of its end, seconds.
     """
 
     word: str
@@ -39,16 +39,16 @@ class WordTime:
 
 
 def timings_from_words(words: object, place: str) -> Transcription:
-    """Words in time from a manifest's ``words``: ``[{word, start, end}, …]``, seconds.
+    """Timed words from a manifest's ``words`` field: ``[{word, start, end}, …]``, seconds.
 
     Args:
         words: The value of the field.
-        place: Of the row, for messages.
+        place: Location of the row, for error messages.
 
     Raises:
         UsageError: If it is not such a list.
     """
-    if isinstance(words, str):  # a CSV file has JSON in a cell
+    if isinstance(words, str):  # JSON in a CSV cell
         try:
             words = json.loads(words)
         except ValueError as error:
@@ -80,10 +80,10 @@ def timings_from_words(words: object, place: str) -> Transcription:
 
 
 def check_same_words(timed: Transcription, text: str, place: str) -> None:
-    """Make sure that the words in time are those of the reference.
+    """Check that the timed words are those of the reference.
 
     Raises:
-        UsageError: Naming the first that differs.
+        UsageError: If they are not; the message names the first that differs.
     """
     expected = normalize(text).split()
     for number, (word, token) in enumerate(itertools.zip_longest(expected, timed.words), start=1):
@@ -98,10 +98,10 @@ def read_ctm(path: Path) -> dict[str, list[WordTime]]:
     """Words of a CTM file (NIST): ``recording channel start duration word [confidence]``.
 
     Returns:
-        For each recording its words in the order of time, seconds.
+        The words of each recording in order of time, seconds.
 
     Raises:
-        UsageError: With file and line, if it cannot be read so.
+        UsageError: If the file cannot be parsed, with the file and line.
     """
     lines = ((number, line.strip()) for number, line in enumerate(_lines(path), start=1))
     found: dict[str, list[WordTime]] = {}
@@ -115,18 +115,18 @@ def read_ctm(path: Path) -> dict[str, list[WordTime]]:
 
 _TEXTGRID_TIERS: Final = ("words", "word", "слова")
 
-# Praat reads free-standing strings and numbers and ignores all else, as «item [1]:» and «xmin =»:
-# so its long and its short text format are one.
+# Praat reads free-standing strings and numbers and ignores everything else, e.g. «item [1]:» and
+# «xmin =», so its long and short text formats are parsed alike.
 _TEXTGRID_VALUE: Final = re.compile(
     r'"(?P<text>(?:[^"]|"")*)"|(?<!\S)(?P<number>[-+]?\d\S*)(?!\S)|!.*'
 )
 
 
 def read_textgrid(path: Path) -> list[WordTime]:
-    """Words of a Praat TextGrid, long or short: tier «words» («word», «слова»), or its only one.
+    """Words of a Praat TextGrid, long or short: tier «words» («word», «слова»), or the only tier.
 
     Raises:
-        UsageError: If there is no such tier of intervals, or the file cannot be read.
+        UsageError: If there is no such interval tier, or the file cannot be read.
     """
     try:
         tiers = _textgrid_tiers(_textgrid_values("\n".join(_lines(path))))
@@ -151,20 +151,20 @@ def _textgrid_values(text: str) -> Iterator[str]:
 
 
 def _textgrid_tiers(values: Iterator[str]) -> dict[str, list[WordTime]]:
-    """The tiers of intervals by their names.
+    """The interval tiers by name.
 
     Raises:
         StopIteration, ValueError: If the values are not those of a TextGrid.
     """
     if (next(values), next(values)) != ("ooTextFile", "TextGrid"):
-        raise ValueError("another kind of file")
+        raise ValueError("not a TextGrid file")
     _, _, n_tiers = float(next(values)), float(next(values)), int(next(values))
     tiers: dict[str, list[WordTime]] = {}
     for _ in range(n_tiers):
         kind, name = next(values), next(values)
         _, _, size = float(next(values)), float(next(values)), int(next(values))
         if kind != "IntervalTier":
-            for _ in range(2 * size):  # a time and a mark each
+            for _ in range(2 * size):  # each point has a time and a mark
                 next(values)
             continue
         words = []
@@ -189,10 +189,10 @@ def _lines(path: Path) -> list[str]:
 
 
 def words_in_time(words: Iterable[WordTime]) -> Transcription:
-    """A transcription from words of a file.
+    """A timed transcription of words read from a file.
 
     Raises:
-        UsageError: If the times are impossible or disordered.
+        UsageError: If the times are impossible or out of order.
     """
     listed = list(words)
     return timed_transcription(
@@ -201,19 +201,19 @@ def words_in_time(words: Iterable[WordTime]) -> Transcription:
 
 
 def save_timings(path: Path, rows: Iterable[tuple[Sample, Transcription]]) -> None:
-    """Write words in time as a JSON Lines manifest that can be measured with again.
+    """Write timed words as a JSON Lines manifest that can be used for later runs.
 
     Raises:
         ReportError: If it cannot be written.
     """
-    write_report(path, (_timed_row(path, sample, truth) for sample, truth in rows))
+    write_report(path, (_timed_row(path, sample, timed) for sample, timed in rows))
 
 
-def _timed_row(path: Path, sample: Sample, truth: Transcription) -> str:
+def _timed_row(path: Path, sample: Sample, timed: Transcription) -> str:
     audio = os.path.relpath(sample.path.resolve(), path.resolve().parent)
     row: dict[str, Any] = {"audio": audio, "text": sample.text}
     if sample.channel is not None:
         row["channel"] = sample.channel
     extra = {name: value for name, value in sample.extra.items() if name not in row}
-    row = {**row, **extra, "words": words_to_json(truth)}
+    row = {**row, **extra, "words": words_to_json(timed)}
     return json.dumps(row, ensure_ascii=False) + "\n"

@@ -1,7 +1,7 @@
-"""Forced alignment: the most probable way in which a CTC model reads a text off the audio.
+"""Forced alignment: the most probable CTC path through a recording that reads a given text.
 
-Viterbi (1967) over the states of CTC (Graves et al. 2006), in numpy. Pure: log-probabilities and
-tokens in, frames of words out.
+The Viterbi algorithm (1967) over CTC states (Graves et al. 2006), in numpy. Pure: log-probabilities
+and tokens in, frames of words out.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 STATES: Final = 1536
-"""States of the text followed at once: some 40 s of speech on both sides of the best one."""
+"""Width of the window of text states: about 40 s of speech on either side of the best state."""
 
-_CHECKPOINT: Final = 256  # frames; the moves between two checkpoints are calculated again
+_CHECKPOINT: Final = 256  # frames; the moves between two checkpoints are recomputed
 _NEVER: Final = np.float32(-1e30)
-_STRANGER: Final = -1.0
-"""Natural log: what an unspeakable word costs a frame beside the best letter."""
+_WILDCARD: Final = -1.0
+"""Natural log: the penalty per frame of an unspellable word, relative to the best letter."""
 
 
 class TimingError(SttRuError):
-    """It cannot be said when the words were spoken: the text does not fit the audio."""
+    """The words cannot be timed: the text does not fit the audio."""
 
 
 def spell(word: str, tokens: Mapping[str, int], *, is_first: bool = False) -> list[int] | None:
-    """The fewest tokens that write a word, the space before it included; None if none do.
+    """The shortest token sequence for a word and the space before it; None if there is none.
 
     Args:
         word: A normalised word.
-        tokens: Numbers of the pieces of text a model knows.
-        is_first: Whether nothing stands before the word: then no space need be there.
+        tokens: The model's tokens and their indices.
+        is_first: Whether it is the first word of the text: the space is then optional.
 
     Example:
         >>> spell("да", {"д": 0, "а": 1, " ": 2})
@@ -47,7 +47,7 @@ def spell(word: str, tokens: Mapping[str, int], *, is_first: bool = False) -> li
         True
     """
     text = " " + word
-    # A model without a space among its tokens divides words by itself.
+    # A model whose tokens have no space does not mark word boundaries.
     start = 0 if any(token.startswith(" ") for token in tokens) else 1
     longest = max(map(len, tokens), default=0)
     best: dict[int, list[int]] = {start: []}
@@ -74,15 +74,15 @@ def align_words(
 ) -> list[tuple[int, int]]:
     """First and last frame of each word on the most probable path that reads all of them.
 
-    Exact while all 2·L + 1 states of a text of L tokens are no more than ``states``; beyond that
-    the path is followed in a window of so many states around the best one.
+    Exact as long as the 2·L + 1 states of a text of L tokens do not exceed ``states``; for longer
+    texts the search is limited to a window of that many states around the best one.
 
     Args:
         log_probs: Shape (frames, tokens), natural logarithms.
-        words: Tokens of each word, a space before it included; None for a word that cannot be
-            written, which may sound like anything.
-        blank: Number of the blank.
-        space: Number of the token that is only a space, if there is one.
+        words: Tokens of each word, including the space before it; None for a word that cannot be
+            spelled, which may sound like anything.
+        blank: Index of the blank.
+        space: Index of the token that is only a space, if there is one.
         states: Width of the window.
 
     Raises:
@@ -110,7 +110,7 @@ def align_words(
 
 
 class _States:
-    """The states of a text: its tokens in order, and a blank around each."""
+    """The CTC states of a text: its tokens in order, with blanks between and around them."""
 
     def __init__(
         self,
@@ -119,23 +119,23 @@ class _States:
         blank: int,
         space: int | None,
     ) -> None:
-        stranger = log_probs.shape[1]  # one more column: anything but a blank, at a price
+        wildcard = log_probs.shape[1]  # an extra column: anything but a blank, with a penalty
         speech = np.delete(log_probs, blank, axis=1)
-        anything = speech.max(axis=1, keepdims=True) + np.float32(_STRANGER)
+        anything = speech.max(axis=1, keepdims=True) + np.float32(_WILDCARD)
         self.emissions = np.concatenate([log_probs, anything], axis=1)
         sequence: list[int] = []
         word_of: list[int] = []
         for number, tokens in enumerate(words):
-            letters = [stranger] if tokens is None else list(tokens)
+            letters = [wildcard] if tokens is None else list(tokens)
             for token in letters:
                 sequence.append(token)
-                word_of.append(-1 if token == space else number)  # a space is no part of a word
+                word_of.append(-1 if token == space else number)  # a space is not part of a word
         labels = np.full(2 * len(sequence) + 1, blank, np.int64)
         labels[1::2] = sequence
         self.labels = labels
         self.word_of = np.full(len(labels), -1, np.int64)
         self.word_of[1::2] = word_of
-        # A blank between two different tokens may be left out.
+        # The blank between two different tokens is optional.
         self.may_skip = np.zeros(len(labels), bool)
         self.may_skip[3::2] = labels[3::2] != labels[1:-2:2]
         repeats = int(np.count_nonzero(labels[3::2] == labels[1:-2:2]))
@@ -143,7 +143,7 @@ class _States:
 
 
 def _best_path(text: _States, n_frames: int, width: int) -> NDArray[np.int64]:
-    """State of each frame on the best path, by blocks of frames: memory stays flat."""
+    """The state of each frame on the best path; block by block, to bound memory."""
     starts = list(range(0, n_frames, _CHECKPOINT))
     saved: list[tuple[int, NDArray[np.float32]]] = []
     scores = np.full(width, _NEVER)
@@ -171,11 +171,11 @@ def _best_path(text: _States, n_frames: int, width: int) -> NDArray[np.int64]:
 def _follow(
     text: _States, first: int, scores: NDArray[np.float32], start: int, end: int
 ) -> tuple[int, NDArray[np.float32], list[tuple[int, NDArray[np.uint8]]]]:
-    """Scores of a window of states after some frames, and from where each state was entered.
+    """Scores of a window of states after frames ``start`` to ``end``, and the moves taken.
 
     Returns:
-        The first state of the window, its scores, and for each frame the first state and how many
-        states back each one came from.
+        The first state of the window, its scores, and for each frame the first state of its window
+        and how many states back each state was entered from.
     """
     n_states, width = len(text.labels), len(scores)
     n_frames = len(text.emissions)
@@ -187,7 +187,7 @@ def _follow(
             moves.append((0, np.zeros(width, np.uint8)))
             continue
         if frame % 8 == 0 and width < n_states:
-            # Centred on the best state, never back, and so that the end can still be reached.
+            # Centred on the best state, never moving back, and able to reach the end in time.
             best = first + int(scores.argmax())
             needed = n_states - 2 - 2 * (n_frames - frame)
             moved = min(max(first, best - width // 2, needed), n_states - width)

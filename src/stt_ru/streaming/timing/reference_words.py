@@ -1,4 +1,4 @@
-"""When the words of each manifest row were said, from whatever says so best."""
+"""When the words of each manifest row were spoken, from the best source available."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Final
 
 from stt_ru.audio import SAMPLE_RATE
+from stt_ru.audio.tracks import stem_of_row
 from stt_ru.errors import ModelLoadError, UsageError, sentence_of
 from stt_ru.streaming.timing.files import (
     WordTime,
@@ -29,28 +30,27 @@ if TYPE_CHECKING:
     from stt_ru.manifest import Sample
     from stt_ru.streaming.timing.ctc import CtcModel
 
-_MARGIN_S: Final = 0.3  # of audio on both sides of a segment whose times somebody wrote down
+_MARGIN_S: Final = 0.3  # audio added on both sides of an annotated segment
 
 
-class TrueWords:
-    """Words in time of the rows of a manifest; each row's are found once.
+class ReferenceWords:
+    """Timed reference words of the manifest rows; each row is timed only once.
 
-    In this order: the row's own ``words``; a file of times; the row's ``segments``
-    (``[{start, end, text}]``), inside each of which words are aligned; alignment in the whole
-    recording.
+    The sources, in order of preference: the row's own ``words``; a timing file; the row's
+    ``segments`` (``[{start, end, text}]``), with the words aligned inside each segment; alignment
+    over the whole recording.
 
     Args:
         samples: The rows.
-        load_aligner: Loads the CTC model; called when it is needed first.
-        timings: A CTM file or a folder of TextGrids with the recordings' names; None for none.
-        aligner: Name of that model, for signatures.
+        load_aligner: Loads the CTC model; called when the model is first needed.
+        timings: A CTM file, or a folder of TextGrids named after the recordings; None for none.
+        aligner: Name of the CTC model, for signatures.
 
     Attributes:
-        sources: For each row that was asked for, what said so: «manifest», «file», «segments»,
-            «alignment».
+        sources: The source used for each row so far: «manifest», «file», «segments», «alignment».
 
     Raises:
-        UsageError: If the times that are there make no sense; before any model is loaded.
+        UsageError: If existing timings are invalid; before any model is loaded.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class TrueWords:
         self.aligner = aligner
         self._load_aligner = load_aligner
         self._aligner: CtcModel | None = None
-        self._failure: str | None = None  # why it did not load: it is not tried again for each row
+        self._failure: str | None = None  # why the aligner did not load: it is tried only once
         self._lock = threading.Lock()
         self._known: dict[int, Transcription] = {}
         self.sources: dict[int, str] = {}
@@ -72,32 +72,32 @@ class TrueWords:
         for row, sample in enumerate(samples):
             place = f"строка {row + 1} ({sample.audio})"
             if "words" in sample.extra:
-                truth = timings_from_words(sample.extra["words"], place)
+                timed = timings_from_words(sample.extra["words"], place)
                 self.sources[row] = "manifest"
             elif row in files:
-                truth = words_in_time(files[row])
+                timed = words_in_time(files[row])
                 self.sources[row] = "file"
             else:
                 continue
-            check_same_words(truth, sample.text, place)
-            self._known[row] = truth
+            check_same_words(timed, sample.text, place)
+            self._known[row] = timed
 
     def of(self, row: int, sample: Sample, waveform: NDArray[np.float32]) -> Transcription:
-        """The words of a row.
+        """The timed words of a row.
 
         Raises:
-            TimingError: If they do not fit the recording.
+            TimingError: If the words do not fit the recording.
             ModelLoadError: If the alignment model cannot be loaded.
         """
         with self._lock:
-            truth = self._known.get(row)
-            if truth is None:
-                truth = self._aligned(row, sample, waveform)
-                self._known[row] = truth
-            return truth
+            timed = self._known.get(row)
+            if timed is None:
+                timed = self._aligned(row, sample, waveform)
+                self._known[row] = timed
+            return timed
 
     def known(self) -> dict[int, Transcription]:
-        """The words of all rows that were asked for."""
+        """The timed words of all rows timed so far."""
         return dict(self._known)
 
     def _aligned(self, row: int, sample: Sample, waveform: NDArray[np.float32]) -> Transcription:
@@ -138,7 +138,7 @@ class TrueWords:
 def _segments(
     segments: object, whole: Transcription
 ) -> list[tuple[float, float, Transcription]] | None:
-    """The row's segments, if there are any and their texts are the row's text."""
+    """The row's segments, if it has any and their texts add up to the row's text."""
     if not isinstance(segments, list):
         return None
     found: list[tuple[float, float, Transcription]] = []
@@ -155,23 +155,23 @@ def _segments(
 
 
 def _words_of_files(samples: Sequence[Sample], timings: Path) -> Mapping[int, list[WordTime]]:
-    """Words of the rows that a CTM file or a folder of TextGrids knows.
+    """Words of the rows found in a CTM file or a folder of TextGrids.
 
     Raises:
-        UsageError: If there is no such file, or it knows no row.
+        UsageError: If there is no such file, or it has none of the rows.
     """
     found: dict[int, list[WordTime]] = {}
     if timings.is_dir():
         for row, sample in enumerate(samples):
-            name = _name(sample)
-            file = timings / f"{name}.TextGrid"
+            file = timings / f"{stem_of_row(sample.path.stem, sample.channel)}.TextGrid"
             if file.is_file():
                 found[row] = read_textgrid(file)
         kind = "TextGrid"
     else:
         recordings: dict[str, Any] = read_ctm(timings)
         for row, sample in enumerate(samples):
-            names = (_name(sample), sample.audio, sample.path.name, sample.path.stem)
+            own = stem_of_row(sample.path.stem, sample.channel)
+            names = (own, sample.audio, sample.path.name, sample.path.stem)
             known = next((name for name in names if name in recordings), None)
             if known is not None:
                 found[row] = recordings[known]
@@ -179,9 +179,3 @@ def _words_of_files(samples: Sequence[Sample], timings: Path) -> Mapping[int, li
     if not found:
         raise UsageError(f"--timings {timings}: ни одной записи манифеста нет в файлах {kind}")
     return found
-
-
-def _name(sample: Sample) -> str:
-    """Of a recording's file of times: its stem, and the channel where there is one."""
-    stem = sample.path.stem
-    return stem if sample.channel is None else f"{stem}.{sample.channel}"

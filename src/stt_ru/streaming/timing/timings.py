@@ -1,7 +1,6 @@
-"""When each true word was said, found by forced alignment.
+"""When each reference word was spoken, found by forced alignment.
 
-The ends of words are those of the model's frames: for most models within 0.1 s of what a person
-hears.
+Word boundaries fall on the model's frames: for most models within 0.1 s of what a person hears.
 """
 
 from __future__ import annotations
@@ -22,27 +21,27 @@ if TYPE_CHECKING:
 
     from stt_ru.streaming.timing.transcription import Token, Transcription
 
-WINDOW_S: Final = 20.0  # of audio at a time, however long the recording is
-CONTEXT_S: Final = 2.0  # heard on both sides of it as well, and thrown away
+WINDOW_S: Final = 20.0  # audio given to the model at a time, however long the recording is
+CONTEXT_S: Final = 2.0  # extra audio on both sides of a window, whose output is discarded
 
-_SHORTEST_S: Final = 0.1  # the models' preprocessors fail on less
+_SHORTEST_S: Final = 0.1  # the models' preprocessors fail on shorter audio
 
 
 def fill_word_timings_inplace(
     model: object, waveform: NDArray[np.floating], transcription: Transcription
 ) -> None:
-    """Find by forced alignment when each word was said, and write it into the tokens.
+    """Find by forced alignment when each word was spoken, and write the times into the tokens.
 
-    Words with a character that the model does not know (figures, Latin letters) get the time
-    between their neighbours and are marked ``is_interpolated``.
+    Words with a character unknown to the model (digits, Latin letters) are placed between their
+    neighbours and marked ``is_interpolated``.
 
     Args:
-        model: A CTC model: a `stt_ru.Transcriber`, an adapter of onnx-asr, or a `CtcModel`.
-        waveform: Samples of one channel in [-1, 1], 16 kHz, of any length.
-        transcription: Its words, normalised.
+        model: A CTC model: a `stt_ru.Transcriber`, an onnx-asr adapter, or a `CtcModel`.
+        waveform: Single-channel samples in [-1, 1], 16 kHz, of any length.
+        transcription: The normalised words of the recording.
 
     Raises:
-        ModelLoadError: If the model is no CTC model.
+        ModelLoadError: If the model is not a CTC model.
         TimingError: If the text does not fit the audio.
     """
     aligner = ctc_model(model)
@@ -62,13 +61,13 @@ def fill_word_timings_inplace(
 
 
 def _interpolate(tokens: Sequence[Token]) -> None:
-    """Spread each run of unspeakable words between its neighbours, by their letters."""
+    """Spread each run of unspellable words between its neighbours, in proportion to letters."""
     runs = itertools.groupby(range(len(tokens)), key=lambda n: tokens[n].is_interpolated)
     for is_unknown, numbers in runs:
         if not is_unknown:
             continue
         run = list(numbers)
-        # At an edge of the recording, where the model heard something is the better guess.
+        # At an edge of the recording there is no neighbour: the wildcard's own frames are kept.
         start_s = tokens[run[0] - 1].end_time if run[0] else tokens[run[0]].start_time
         after = run[-1] + 1
         end_s = tokens[after].start_time if after < len(tokens) else tokens[run[-1]].end_time
@@ -81,7 +80,7 @@ def _interpolate(tokens: Sequence[Token]) -> None:
 
 
 def log_probs_of(model: CtcModel, waveform: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Log-probabilities of a recording of any length, shape (frames, tokens), window by window."""
+    """Log-probabilities of a recording of any length, window by window; shape (frames, tokens)."""
     hop = round(model.frame_s * SAMPLE_RATE)
     window, context = round(WINDOW_S / model.frame_s), round(CONTEXT_S / model.frame_s)
     n_frames = -(-len(waveform) // hop)

@@ -1,4 +1,4 @@
-"""Words in time: what every evaluation of a stream takes as the truth."""
+"""Timed words: the reference of every streaming evaluation."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Token:
     """A word.
 
     Attributes:
-        value: As it is compared.
-        start_time: Audio time of its start, seconds; nan when unknown.
-        end_time: Audio time of its end, seconds; nan when unknown.
-        is_interpolated: Whether the times are guessed from the neighbours' times.
+        value: The word as it is compared.
+        start_time: Audio time of its start, seconds; nan if unknown.
+        end_time: Audio time of its end, seconds; nan if unknown.
+        is_interpolated: Whether the times are estimated from those of the neighbours.
     """
 
     value: str
@@ -37,7 +37,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Transcription:
-    """A text as its words in order.
+    """A text as a sequence of words.
 
     Attributes:
         tokens: The words.
@@ -47,7 +47,7 @@ class Transcription:
 
     @classmethod
     def from_text(cls, text: str) -> Transcription:
-        """The words of a text after `stt_ru.text.normalize.normalize`, without times."""
+        """The words of a text normalised by `stt_ru.text.normalize.normalize`, without times."""
         return cls([Token(word) for word in normalize(text).split()])
 
     @property
@@ -57,14 +57,14 @@ class Transcription:
 
     @property
     def text(self) -> str:
-        """The words with one space between."""
+        """The words joined by single spaces."""
         return " ".join(self.words)
 
     def check_timed(self) -> None:
-        """Make sure that the words are in time: known times, in order.
+        """Check that every word has valid times, and that the ends are in order.
 
         Raises:
-            UsageError: Naming the first word that is not.
+            UsageError: If not; the message names the first such word.
         """
         before = 0.0
         for number, token in enumerate(self.tokens):
@@ -87,15 +87,16 @@ def timed_transcription(
 ) -> Transcription:
     """A transcription from words and their times.
 
-    A word that is several after normalisation («кто-то») is divided in proportion to its letters;
-    one that is none («–») is left out.
+    If normalisation splits a word («кто-то»), its time is divided in proportion to the letters; a
+    word that normalises to nothing («–») is left out.
 
     Args:
-        words: As written.
-        times: Start and end of each, seconds of audio time, in order.
+        words: The words as written.
+        times: Start and end of each word, seconds of audio time, in order.
 
     Raises:
-        UsageError: If there are not as many times as words, or they are impossible or disordered.
+        UsageError: If the numbers of words and times differ, or times are impossible or out of
+            order.
 
     Example:
         >>> timed_transcription(["Кто-то", "пришёл!"], [(0.1, 0.6), (0.7, 1.2)]).text
@@ -119,8 +120,8 @@ def timed_transcription(
     return transcription
 
 
-def words_to_json(truth: Transcription) -> list[dict[str, Any]]:
-    """Words in time as a manifest's ``words`` has them; times in seconds."""
+def words_to_json(transcription: Transcription) -> list[dict[str, Any]]:
+    """Timed words as the ``words`` field of a manifest; times in seconds."""
     return [
         {
             "word": token.value,
@@ -128,15 +129,15 @@ def words_to_json(truth: Transcription) -> list[dict[str, Any]]:
             "end": round(token.end_time, 4),
             **({"interpolated": True} if token.is_interpolated else {}),
         }
-        for token in truth.tokens
+        for token in transcription.tokens
     ]
 
 
 def words_from_json(words: Sequence[Mapping[str, Any]]) -> Transcription:
-    """What `words_to_json` was made from.
+    """The inverse of `words_to_json`.
 
     Raises:
-        KeyError, TypeError, ValueError: If it is no such list.
+        KeyError, TypeError, ValueError: If the list is malformed.
     """
     return Transcription(
         [
