@@ -81,6 +81,12 @@ def tone(seconds: float, rate: int = 16_000) -> NDArray[np.float32]:
     return (0.3 * np.sin(2 * np.pi * 220 * time)).astype(np.float32)
 
 
+def syllables(seconds: float, rate: int = 16_000) -> NDArray[np.float32]:
+    """A tone that stops for 50 ms five times a second, as loud and quiet alternate in speech."""
+    time = np.arange(round(seconds * rate)) / rate
+    return np.where(time % 0.2 < 0.15, tone(seconds, rate), 0).astype(np.float32)
+
+
 def answer(text: str, at: float, processed: float = 0.0, uid: RecordingId = "all") -> OutputChunk:
     """An answer that replaces the whole text and is taken as soon as it is put."""
     part = TranscriptionChunk(uid=uid, text=text)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from stt_ru import Transcriber
 from stt_ru.audio import load_audio
 from stt_ru.errors import AudioError, StreamingError, UsageError
-from stt_ru.recognition.recognizer import Transcript
+from stt_ru.recognition.recognizer import Recognizer, Transcript
 from stt_ru.streaming.engines.adapters import LONGEST_TAIL_S, OfflineToStreaming
 from stt_ru.streaming.engines.model import DummyASR
 from stt_ru.streaming.queue.chunks import (
@@ -21,7 +21,7 @@ from stt_ru.streaming.queue.chunks import (
 from stt_ru.streaming.run.whole_recordings import StreamingToOffline
 from stt_ru.streaming.schedule.caller import receive_transcription
 from stt_ru.streaming.schedule.sender import make_sender
-from tests.streaming.fakes import PATIENCE_S, tone
+from tests.streaming.fakes import PATIENCE_S, syllables, tone
 
 
 class ToneCounter:
@@ -61,7 +61,7 @@ def silence(seconds: float) -> NDArray[np.float32]:
 
 
 def stream(
-    recognizer: ToneCounter, audio: NDArray[np.float32], interval: float = 0.5
+    recognizer: Recognizer, audio: NDArray[np.float32], interval: float = 0.5
 ) -> list[OutputChunk]:
     asr = OfflineToStreaming(recognizer, interval)
     asr.start_thread()
@@ -108,7 +108,7 @@ def test_speech_without_pauses_is_also_cut() -> None:
 def test_silence_is_dropped() -> None:
     recognizer = ToneCounter()
     assert TranscriptionChunk.join(stream(recognizer, silence(20))) == ""
-    assert max(recognizer.lengths_s) < 2
+    assert not recognizer.lengths_s
 
 
 def test_an_empty_recording_gives_only_the_finish_signal() -> None:
@@ -210,3 +210,45 @@ def test_the_models_thread_ends_with_the_recogniser(tmp_path: Path) -> None:
     gc.collect()
     thread.join(PATIENCE_S)
     assert not thread.is_alive()
+
+
+class Inventor:
+    """A recogniser that finds a word in whatever it is given."""
+
+    name = "inventor"
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def transcribe(self, path: str | Path) -> Transcript:
+        self.calls += 1
+        return Transcript.from_text("слово", duration=1.0)
+
+
+def noise(seconds: float, level: float) -> NDArray[np.float32]:
+    generator = np.random.default_rng(5)
+    return (level * generator.standard_normal(round(seconds * 16_000))).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    "audio",
+    [
+        pytest.param(silence(8), id="silence"),
+        pytest.param(noise(8, 1e-5), id="the hiss of a quiet line"),
+        pytest.param(noise(8, 0.05), id="steady noise"),
+        pytest.param(np.where(np.arange(128_000) % 16_000 < 40, 0.5, 0), id="clicks"),
+    ],
+)
+def test_a_model_is_not_asked_where_nobody_speaks(audio: NDArray[np.float32]) -> None:
+    recognizer = Inventor()
+    assert TranscriptionChunk.join(stream(recognizer, audio.astype(np.float32))) == ""
+    assert recognizer.calls == 0
+
+
+@pytest.mark.parametrize("level", [0.0, 1e-4, 0.01])
+def test_pauses_between_speech_add_no_words(level: float) -> None:
+    quiet = noise(6, level) if level else silence(6)
+    speech = syllables(1.0)
+    audio = np.concatenate([quiet, speech + quiet[: len(speech)], quiet, speech, quiet])
+    text = TranscriptionChunk.join(stream(Inventor(), audio.astype(np.float32)))
+    assert 2 <= len(text.split()) <= 4

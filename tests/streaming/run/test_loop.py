@@ -21,8 +21,11 @@ from stt_ru.evaluation import Progress, ProgressListener
 from stt_ru.manifest import Sample
 from stt_ru.provenance import references_digest
 from stt_ru.recognition.recognizer import Recognizer, Transcript
+from stt_ru.results import FileResult
+from stt_ru.scoring.counts import score_texts
 from stt_ru.streaming.engines.adapters import OfflineToStreaming
 from stt_ru.streaming.engines.model import DummyASR, StreamingASR
+from stt_ru.streaming.measures.latency import StreamFigures, WordLatency
 from stt_ru.streaming.queue.chunks import (
     InputBuffer,
     OutputBuffer,
@@ -38,11 +41,11 @@ from stt_ru.streaming.run.report import (
     stream_notes,
     stream_remarks,
 )
-from stt_ru.streaming.run.results import StreamOptions, StreamReport
+from stt_ru.streaming.run.results import StreamOptions, StreamReport, StreamResult
 from stt_ru.streaming.run.sources import LoadedStream, StreamSource
 from stt_ru.streaming.timing.ctc import CtcModel
 from stt_ru.streaming.timing.reference_words import ReferenceWords
-from tests.streaming.fakes import PATIENCE_S, FunctionASR, tone
+from tests.streaming.fakes import PATIENCE_S, FunctionASR, syllables
 
 
 def no_aligner() -> CtcModel:
@@ -50,7 +53,7 @@ def no_aligner() -> CtcModel:
 
 
 def sample(folder: Path, name: str, seconds: float, text: str = "1 2") -> Sample:
-    soundfile.write(folder / name, tone(seconds), 16_000)
+    soundfile.write(folder / name, syllables(seconds), 16_000)
     words = [
         {"word": word, "start": n, "end": n + 0.9} for n, word in enumerate(text.split(), start=0)
     ]
@@ -274,6 +277,48 @@ def test_settings_are_read_once_and_written_as_text(tmp_path: Path) -> None:
     assert report.signature.fields["beam"] == "5"
 
 
+def report_of(hypotheses: list[str]) -> StreamReport:
+    """A report on rows whose reference is «а б в г д», or «а б» for texts of two words."""
+    results = []
+    for number, hypothesis in enumerate(hypotheses):
+        reference = "а б" if len(hypothesis.split()) == 2 else "а б в г д"
+        right = [n for n, word in enumerate(reference.split()) if word in hypothesis.split()]
+        row = FileResult(
+            audio=f"{number}.wav",
+            reference=reference,
+            hypothesis=hypothesis,
+            score=score_texts(reference, " ".join(hypothesis.split())),
+        )
+        figures = StreamFigures(latencies=[WordLatency(n, 0.1, 0.2) for n in right], audio_s=3.0)
+        results.append(StreamResult(row=row, figures=figures))
+    return StreamReport(
+        model="m", label="m", options=StreamOptions(), rows=len(results), results=results
+    )
+
+
+@pytest.mark.parametrize(
+    ("hypotheses", "expected"),
+    [
+        pytest.param(["а б в г д"] * 8, [], id="enough"),
+        pytest.param(["а б"] * 2, ["всего по 4 словам (нужно хотя бы 30)"], id="few words"),
+        pytest.param(
+            ["а б"] + ["ж з и к л"] * 8,
+            ["всего по 2 словам из 42: остальные не стали верными"],
+            id="few became right",
+        ),
+        pytest.param(
+            ["а б в г д е ж"] * 8,
+            ["слова, которых никто не говорил: вставок 16 на 40 слов эталонов"],
+            id="invented words",
+        ),
+    ],
+)
+def test_figures_that_mislead_carry_a_warning(hypotheses: list[str], expected: list[str]) -> None:
+    found = [note.text for note in stream_notes([report_of(hypotheses)])]
+    assert len(found) == len(expected)
+    assert all(text in one for text, one in zip(expected, found, strict=True))
+
+
 def test_warnings_are_in_manifest_order(tmp_path: Path) -> None:
     lengths_s = (1.2, 0.9, 0.6, 0.3)  # the last row finishes first
     samples = [sample(tmp_path, f"{n}.wav", s, "1") for n, s in enumerate(lengths_s)]
@@ -379,7 +424,7 @@ class Channels:
 def test_distinct_channels_without_a_number_are_mixed_in_the_stream_and_offline(
     tmp_path: Path,
 ) -> None:
-    both = np.stack([tone(1.0), np.zeros(16_000, np.float32)], axis=1)
+    both = np.stack([syllables(1.0), np.zeros(16_000, np.float32)], axis=1)
     soundfile.write(tmp_path / "a.wav", both, 16_000)
     words = {"words": [{"word": "x", "start": 0, "end": 0.9}]}
     samples = [

@@ -29,6 +29,12 @@ PAUSE_S: Final = 0.6  # a quiet stretch of this length ends a phrase and freezes
 LONGEST_TAIL_S: Final = 12.0  # speech without a pause is cut at its quietest point
 LEAD_IN_S: Final = 0.3  # silence kept before the next phrase
 QUIET: Final = 10 ** (-30 / 20)  # a pause is 30 dB below the loudest frame so far
+ABOVE_NOISE: Final = 2.0  # 6 dB above the noise floor may be speech
+LEAST_SPEECH_S: Final = 0.1  # shorter sounds are clicks
+FLOOR_S: Final = 30.0  # the noise floor is that of so much audio
+_FLOOR_SHARE: Final = 0.1  # of its frames are no louder
+_FLOOR_FRAMES: Final = round(FLOOR_S * SAMPLE_RATE) // _FRAME
+_LEAST_FRAMES: Final = round(LEAST_SPEECH_S * SAMPLE_RATE) // _FRAME
 SILENCE: Final = 1e-4  # -80 dBFS: quieter than any speech
 
 
@@ -65,7 +71,7 @@ class OfflineToStreaming(StreamingASR):
         self.settings = {
             **(info.settings or {}),
             "stream": f"offline(interval={interval:g}s,tail={LONGEST_TAIL_S:g}s,"
-            f"pause={PAUSE_S:g}s)",
+            f"pause={PAUSE_S:g}s,speech=energy)",
         }
 
     def _run(self) -> None:
@@ -102,15 +108,14 @@ class _Tail:
     def __init__(self, hear: Hear) -> None:
         self._hear = hear
         self._samples = np.zeros(0, np.float32)
-        self._loudest = 0.0
+        self._loudness = _Loudness()
         self._uids = itertools.count(1)
         self._uid = next(self._uids)
 
     def step(self, audio: NDArray[np.float32]) -> list[TranscriptionChunk]:
         """Add the next samples; return the parts of the text that change."""
         self._samples = np.concatenate([self._samples, audio])
-        levels = _levels(audio)
-        self._loudest = max(self._loudest, float(levels.max()) if len(levels) else 0.0)
+        self._loudness.add(audio)
         parts = [TranscriptionChunk(uid=self._uid, text=self._recognize(self._samples))]
         if self._ends_in_a_pause():
             self._freeze(max(0, len(self._samples) - round(LEAD_IN_S * SAMPLE_RATE)))
@@ -125,17 +130,48 @@ class _Tail:
         return parts
 
     def _recognize(self, samples: NDArray[np.float32]) -> str:
-        return self._hear(samples).text
+        # A model that is given silence or steady noise writes words that nobody said.
+        return self._hear(samples).text if self._loudness.has_speech(samples) else ""
 
     def _ends_in_a_pause(self) -> bool:
         end = self._samples[-round(PAUSE_S * SAMPLE_RATE) :]
         if len(end) < round(PAUSE_S * SAMPLE_RATE):
             return False
-        return bool(_levels(end).max() <= max(SILENCE, QUIET * self._loudest))
+        return bool(_levels(end).max() <= self._loudness.pause)
 
     def _freeze(self, cut: int) -> None:
         self._samples = self._samples[cut:].copy()
         self._uid = next(self._uids)
+
+
+class _Loudness:
+    """How loud a recording has been so far, and whether a stretch of it may be speech.
+
+    Attributes:
+        pause: RMS of a frame up to which it is a pause.
+    """
+
+    def __init__(self) -> None:
+        self.pause = SILENCE
+        self._loudest = 0.0
+        self._recent = np.zeros(0)  # levels of the last `FLOOR_S` seconds
+
+    def add(self, audio: NDArray[np.float32]) -> None:
+        """Take the next samples of the recording into account."""
+        if not len(audio):
+            return
+        levels = _levels(audio)
+        self._loudest = max(self._loudest, float(levels.max()))
+        self.pause = max(SILENCE, QUIET * self._loudest)
+        self._recent = np.concatenate([self._recent, levels])[-_FLOOR_FRAMES:]
+
+    def has_speech(self, samples: NDArray[np.float32]) -> bool:
+        """Whether enough frames are louder than a pause and than the noise around them."""
+        if not len(self._recent):
+            return False
+        noise = float(np.quantile(self._recent, _FLOOR_SHARE))
+        loud = _levels(samples) > max(self.pause, ABOVE_NOISE * noise)
+        return int(loud.sum()) >= min(_LEAST_FRAMES, len(loud))
 
 
 def _levels(samples: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -23,6 +23,12 @@ if TYPE_CHECKING:
     from stt_ru.streaming.measures.latency import Spread, StreamFigures
     from stt_ru.streaming.run.results import StreamReport, StreamResult
 
+FEW_WORDS: Final = 30
+"""Latencies of fewer words are shown with a warning: a p95 of them is one word or two."""
+
+_MANY_INSERTIONS: Final = 10
+_MUCH: Final = 0.3  # insertions per reference word that are worth a warning
+
 COLUMNS: Final = (
     "Модель",
     "WER, %",
@@ -99,6 +105,21 @@ def _warnings(report: StreamReport) -> Iterator[str]:
     compute = report.compute_per_audio
     if compute is not None and compute > 1:
         yield (f"модель не успевает за речью: RTF {compute:.2f}, отставание растёт до конца записи")
+    counts = report.score.words
+    if counts.length and counts.insertions >= max(_MANY_INSERTIONS, _MUCH * counts.length):
+        yield (
+            f"модель пишет слова, которых никто не говорил: вставок {counts.insertions} на "
+            f"{counts.length} слов эталонов; обычно это шум и паузы"
+        )
+    timed = report.finalisation.count
+    if counts.length and any(result.figures is not None for result in report.results):
+        if timed < FEW_WORDS <= counts.length:
+            yield (
+                f"задержки посчитаны всего по {timed} словам из {counts.length}: остальные не "
+                f"стали верными, а меньше чем по {FEW_WORDS} верить им рано"
+            )
+        elif timed < FEW_WORDS:
+            yield f"задержки посчитаны всего по {timed} словам (нужно хотя бы {FEW_WORDS})"
     failures = Counter(
         row.error for row in (report.offline.results if report.offline else ()) if row.error
     )
