@@ -84,10 +84,10 @@ def evaluate_models(
         progress: Told about every step.
 
     Yields:
-        A report a model, as soon as it is complete; one that did not load has its ``error`` set.
+        One report per model, as soon as it is complete; ``error`` is set if it did not load.
 
     Raises:
-        UsageError: If the samples are none, as the path of a manifest.
+        UsageError: If the samples are not `Sample`s, e.g. the path of a manifest.
     """
     listener = progress or SilentListener()
     # A recogniser may change the current folder.
@@ -139,7 +139,7 @@ def evaluate(
         progress: Told about every recording.
 
     Returns:
-        A report with a result a sample, in their order.
+        A report with one result per sample, in their order.
 
     Raises:
         UsageError: If the recogniser, the samples or ``concurrency`` is not what it should be, or

@@ -1,4 +1,4 @@
-"""What an evaluation found, as data: a result a manifest row, a report a model."""
+"""What an evaluation found, as data: one result per manifest row, one report per model."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Segment:
 
 
 def checked_seconds(name: str, value: object) -> float:
-    """The value as seconds: NumPy's numbers too, but nothing that is no length of time.
+    """The value as seconds: NumPy's numbers too, but only what can be a length of time.
 
     Raises:
         UsageError: Calling the value by its name.
@@ -72,7 +72,7 @@ class FileResult:
     Attributes:
         audio: The recording as the manifest names it.
         channel: Channel of the row, from 0; None for the whole recording.
-        reference: The true text as the manifest has it.
+        reference: The reference text as the manifest has it.
         chosen: The branch of a reference with variants that the text was compared with, as
             written; None when the reference has none, or they were not read.
         hypothesis: The recognised text as the model wrote it; None when the row failed.
@@ -121,7 +121,7 @@ class FileResult:
 
     @property
     def compared_text(self) -> str:
-        """The true text that the hypothesis was compared with: the reference, or its branch."""
+        """What the hypothesis was compared with: the reference, or its branch."""
         return self.reference if self.chosen is None else self.chosen
 
     @property

@@ -22,7 +22,7 @@ class Confusion:
     """One difference between references and texts, and how often it happened.
 
     Attributes:
-        reference: The true word; None for an insertion.
+        reference: The reference word; None for an insertion.
         hypothesis: What was heard; None for a deletion.
         count: Times.
         rows: Numbers of the rows it happened in, from 0, up to `MOST_EXAMPLES`.

@@ -60,7 +60,7 @@ class SliceGroup:
 
 
 def slice_groups(report: ModelReport, *, group_by: str | None = None) -> list[SliceGroup]:
-    """WER by duration, speech rate, channel and every column of the manifest that is no id.
+    """WER by duration, speech rate, channel and every column of the manifest that is not an id.
 
     A column of at most `MOST_VALUES` values is sliced by them, one of more numbers into `PARTS` of
     about as many rows.

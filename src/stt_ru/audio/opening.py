@@ -42,7 +42,7 @@ def open_regular_file(path: Path) -> FileIO:
     """Open a file to be read as bytes.
 
     Raises:
-        AudioError: If there is no such file, or it is none that can hold a recording.
+        AudioError: If the file is missing or cannot hold a recording.
     """
     try:
         status = path.stat()

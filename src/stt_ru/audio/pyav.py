@@ -149,7 +149,7 @@ class AvSource:
             )
 
     def _promised_s(self) -> float | None:
-        """Length of the track by the header; None when there is none, or it is a guess by size."""
+        """Length of the track by the header; None if it is missing or guessed from the size."""
         if not _HAS_LENGTH & set(self._container.format.name.split(",")):
             return None
         if self._track.duration is not None and self._track.time_base is not None:

@@ -82,8 +82,8 @@ def waveform_of(
         sample_rate: The rate asked for, Hz.
 
     Raises:
-        AudioError: If they are no sound: none, not finite, integers, of several channels; or the
-            rate is none.
+        AudioError: If they are not sound: empty, not finite, integers, of several channels; or the
+            rate is invalid.
     """
     kind = np.asarray(samples)
     if kind.ndim != 1 or not np.issubdtype(kind.dtype, np.floating):

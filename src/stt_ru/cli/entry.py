@@ -14,8 +14,8 @@ from stt_ru.errors import SttRuError, system_reason
 if TYPE_CHECKING:
     import typer
 
-# Recordings run in parallel by themselves: a numeric library that starts a thread a core in each of
-# them makes them slower. Read by the libraries when they load.
+# Recordings already run in parallel: a numeric library that starts one thread per core in each of
+# them makes them slower. The libraries read these when they load.
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 

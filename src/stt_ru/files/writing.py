@@ -150,7 +150,7 @@ def append_whole(path: Path, text: str) -> None:
 
 
 def _encoded(piece: str | bytes) -> bytes:
-    # A file name that is no valid UTF-8 is kept as a JSON escape.
+    # A file name that is not valid UTF-8 is kept as a JSON escape.
     return piece if isinstance(piece, bytes) else piece.encode("utf-8", "backslashreplace")
 
 

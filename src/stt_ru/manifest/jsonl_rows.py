@@ -1,4 +1,4 @@
-"""JSON Lines: an object a line, and nothing that JSON forbids or that would be lost unseen."""
+"""JSON Lines: one object per line, nothing that JSON forbids or that would be lost silently."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ _JSON_ERRORS: Final = {  # how json's messages begin
 
 
 class _BadJsonError(ValueError):
-    """A line that is no row; ``str`` says why in Russian."""
+    """A line that is not a row; ``str`` says why in Russian."""
 
 
 def read_jsonl(text: str, faults: Faults) -> Iterator[Row]:
     """Rows of a JSON Lines text."""
-    # A line end cannot stand inside a JSON string; U+2028 can, and is none.
+    # A line end cannot stand inside a JSON string; U+2028 can, and does not end a line here.
     lines = LINE_END.split(text) if "\r" in text else text.split("\n")
     is_empty = True
     for number, line in enumerate(lines, start=1):
@@ -100,7 +100,7 @@ def _decode(line: str) -> dict[str, Any]:
     """The object of one line.
 
     Raises:
-        _BadJsonError: If there is none, or the report could not write it again.
+        _BadJsonError: If it is missing, or the report could not write it back.
     """
     try:
         value = _DECODER.decode(line)

@@ -62,7 +62,7 @@ class Recordings:
         self._with_tilde: str | None = None
 
     def find(self, audio: str) -> Recording | None:
-        """The file that `audio` names; None if there is none or it is no regular file."""
+        """The file that `audio` names; None if it is missing or not a regular file."""
         try:
             return self._found[audio]
         except KeyError:

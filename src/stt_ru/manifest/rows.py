@@ -96,7 +96,7 @@ class Faults:
 
 
 def text_fault(text: str, *, allow_empty: bool, variants: bool) -> str | None:
-    """What is wrong with a true text; None when nothing is.
+    """What is wrong with a reference; None if nothing is.
 
     Args:
         text: As written.
@@ -120,7 +120,7 @@ def text_fault(text: str, *, allow_empty: bool, variants: bool) -> str | None:
 
 
 class UnreadMarks:
-    """True texts with marks of `stt_ru.text.marked_references` that nobody asked to read."""
+    """References with marks of `stt_ru.text.marked_references` that are not being read."""
 
     def __init__(self) -> None:
         self._first: tuple[str, str] | None = None
@@ -145,7 +145,7 @@ class UnreadMarks:
 
 
 def parse_channel(value: object, line: int, faults: Faults) -> int | None:
-    """Channel number in a CSV cell or a JSON value; None if there is none, or a fault was noted."""
+    """Channel number in a CSV cell or a JSON value; None if it is missing or a fault was noted."""
     if value is None:
         return None
     if isinstance(value, str):

@@ -17,11 +17,11 @@ _FROM_AUDIO: Final = Path()  # told apart by identity: the caller named no path
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One manifest row: a recording and the true text of it or of one of its channels.
+    """One manifest row: a recording and the reference for it or for one of its channels.
 
     Attributes:
         audio: The recording as the manifest names it.
-        text: The true text as written; without a letter or digit only where that was allowed.
+        text: The reference as written; without a letter or digit only where that was allowed.
         channel: Channel the text belongs to, from 0; None for the whole recording.
         extra: The manifest's other columns: strings from CSV, JSON values from JSON Lines.
         path: The file, found relative to the manifest; ``Path(audio)`` unless given. Links are not

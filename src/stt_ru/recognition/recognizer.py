@@ -104,7 +104,7 @@ def _joined(segments: Sequence[Segment]) -> str:
 
 
 class Recognizer(Protocol):
-    """Anything that can be evaluated: a model, a cloud service, a program of one's own.
+    """Anything that can be evaluated: a model, a cloud service, a user-supplied program.
 
     A recogniser may also have: ``label`` (its name in the table), ``concurrency`` (how many
     recordings it takes at once, from as many threads; 1 without it), ``knows_channels`` (True when
@@ -161,7 +161,7 @@ class RecognizerInfo:
 
 @dataclass(frozen=True, slots=True)
 class LoadedRecognizer:
-    """A recogniser in memory, and what it said of itself when it was loaded."""
+    """A recogniser in memory, and what it declared about itself when it was loaded."""
 
     recognizer: Recognizer
     info: RecognizerInfo

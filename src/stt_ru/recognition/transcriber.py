@@ -181,7 +181,7 @@ class Transcriber:
             AudioError: If the file cannot be read.
             MissingExtraError: If reading it takes a package that is not installed.
             TranscriptionError: If it cannot be recognised, e.g. it is too long without a VAD.
-            UsageError: If that is no path.
+            UsageError: If that is not a path.
         """
         if not isinstance(path, (str, os.PathLike)):
             raise UsageError(
@@ -233,7 +233,7 @@ class Transcriber:
             sampling_rate: Hz.
 
         Raises:
-            AudioError: If they are no such samples, or the rate is none.
+            AudioError: If they are not such samples, or the rate is invalid.
             TranscriptionError: If they cannot be recognised, e.g. are too long without a VAD.
         """
         clock = _Stopwatch()

@@ -17,7 +17,7 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 def csv_report(reports: Sequence[ModelReport]) -> Iterator[str]:
-    """A row a recording and model; the manifest's other columns at the end.
+    """One line per recording and model; the manifest's other columns at the end.
 
     Where references have variants, ``chosen`` is the branch that was compared.
 

@@ -29,7 +29,7 @@ _MARKS: Final = {
 
 
 def to_pandas(report: ModelReport) -> DataFrame:
-    """A row a result, in their order; counts and rates are missing where the row failed.
+    """One line per result, in their order; counts and rates are missing where the row failed.
 
     Where references have variants, ``chosen`` is the branch that was compared.
 

@@ -35,7 +35,7 @@ NO_DENOMINATOR: Final = "–"
 def format_table(
     reports: Sequence[ModelReport], *, uncertainties: Sequence[Uncertainty | None] | None = None
 ) -> str:
-    """The table of the reports, a line a model in their order, without a line break at the end.
+    """The table of the reports, one line per model in their order, no line break at the end.
 
     Rates are percents with one decimal, of the sums over all recognised rows; speed is seconds of
     audio a wall second; «95 %» is the interval of WER. «–» stands where there is no denominator or

@@ -1,4 +1,4 @@
-"""The report as an Excel workbook: a sheet a question, texts as texts, rates as numbers."""
+"""The report as an Excel workbook: one sheet per question, texts as texts, rates as numbers."""
 
 from __future__ import annotations
 

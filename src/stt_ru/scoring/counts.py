@@ -74,7 +74,7 @@ def count_edits(reference: Sequence[Hashable], hypothesis: Sequence[Hashable]) -
     so that our split equals jiwer's.
 
     Args:
-        reference: N tokens of the true text, already normalised.
+        reference: N reference tokens, already normalised.
         hypothesis: M tokens of the recognised text, normalised the same way.
 
     Returns:
@@ -103,7 +103,7 @@ def score_texts(reference: str, hypothesis: str) -> Score:
     """Score one pair of texts by words and by characters, spaces included.
 
     Args:
-        reference: The true text after `stt_ru.normalize.normalize`: words with one space between.
+        reference: The reference after `stt_ru.normalize.normalize`: words with one space between.
         hypothesis: The recognised text after the same.
 
     Example:

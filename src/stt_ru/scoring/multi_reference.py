@@ -34,7 +34,7 @@ def score_reference(reference: str | Marked, hypothesis: str) -> tuple[Score, st
     """The errors against the branch that was said, and that branch as written.
 
     Args:
-        reference: What `stt_ru.text.marked_references.read_reference` made of the true text.
+        reference: What `stt_ru.text.marked_references.read_reference` made of the text.
         hypothesis: The recognised text, normalised.
 
     Returns:
@@ -128,7 +128,7 @@ def align_texts(reference: str, chosen: str | None, hypothesis: str) -> list[Pai
     """Pairs of words of a row as they were compared.
 
     Args:
-        reference: The true text as written.
+        reference: As written.
         chosen: The branch of it; None when it has no marks.
         hypothesis: The recognised text as written.
     """

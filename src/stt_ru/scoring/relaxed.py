@@ -1,4 +1,4 @@
-"""Model or spelling? Errors when some differences of spelling are none, decided in the alignment.
+"""Model or spelling? Errors when some spellings count as equal, decided in the alignment.
 
 No text is rewritten: what is equal is a free step through the alignment, taken where that makes the
 errors fewest. The denominator stays the words of the reference.
@@ -120,7 +120,7 @@ def count_errors(reference: str, hypothesis: str, rules: Rules) -> ErrorCounts:
     Never more than `stt_ru.scoring.counts.count_edits` finds, fillers apart.
 
     Args:
-        reference: The true text as written, not normalised: its signs tell «3,5» from «3 5».
+        reference: As written, not normalised: its signs tell «3,5» from «3 5».
         hypothesis: The recognised text as written.
         rules: What is equal.
 

@@ -33,7 +33,7 @@ def content_lines(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]
 
 
 def read_lines(text: str) -> list[StoredText]:
-    """A text a line; an empty line is an empty text."""
+    """One text per line; an empty line is an empty text."""
     return [StoredText(line=number, text=line.strip()) for number, line in lines_of(text)]
 
 

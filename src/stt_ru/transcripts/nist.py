@@ -67,7 +67,7 @@ def read_stm(text: str, path: str, *, variants: bool = False) -> list[Segment]:
     """Segments of an STM file in its order; alternatives are read with ``variants``.
 
     Raises:
-        UsageError: If a line has too few fields, or times that are none.
+        UsageError: If a line has too few fields, or invalid times.
     """
     found = []
     for number, fields in _fields(lines_of(text), path, "STM", maxsplit=5):
@@ -109,7 +109,7 @@ def ctm_words(
         alternatives: Take marks of alternatives, ``<ALT…>``, for words when they have times.
 
     Raises:
-        UsageError: If a line has too few fields, times that are none, or is one of alternatives.
+        UsageError: If a line has too few fields, invalid times, or marks alternatives.
     """
     for number, fields in _fields(lines, path, "CTM"):
         recording, channel, start, duration, word = fields[:5]
@@ -147,7 +147,7 @@ def _seconds(text: str, path: str, line: int) -> float:
 
 
 def segments_as_texts(segments: Iterable[Segment]) -> list[StoredText]:
-    """A text a segment that is scored, under its own name."""
+    """One text per scored segment, under its own name."""
     return [
         StoredText(
             line=segment.line,
@@ -168,7 +168,7 @@ def segments_as_texts(segments: Iterable[Segment]) -> list[StoredText]:
 
 
 def recordings_as_texts(items: Sequence[Segment] | Sequence[TimedWord], path: str) -> TextFile:
-    """A text a recording: its segments or words in order of time, under the recording's name.
+    """One text per recording: its segments or words in order of time, under its name.
 
     Raises:
         UsageError: If a recording has several channels: their words would be mixed.

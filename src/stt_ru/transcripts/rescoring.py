@@ -45,7 +45,7 @@ class Scored:
     """Reports of stored texts.
 
     Attributes:
-        reports: A report a system.
+        reports: One per system.
         notices: What was skipped or taken for granted, sentences in Russian.
     """
 

@@ -197,7 +197,7 @@ def read_jsonl(text: str, path: str) -> Table:
     """JSON objects, one a line.
 
     Raises:
-        UsageError: If a line is none.
+        UsageError: If a line is not a record.
     """
     rows: list[tuple[int, Mapping[str, Any]]] = []
     names: dict[str, None] = {}

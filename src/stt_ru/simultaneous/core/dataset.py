@@ -40,7 +40,7 @@ class Dataset(Protocol):
     def __len__(self) -> int: ...
 
     def reference(self, index: int) -> str | None:
-        """The true text of one source; None when there is none."""
+        """The reference of one source; None if it has none."""
         ...
 
     def name(self, index: int) -> str:
@@ -79,7 +79,7 @@ class TextDataset:
         return len(self._sources)
 
     def reference(self, index: int) -> str | None:
-        """The true text of one source."""
+        """The reference of one source."""
         return None if self._references is None else self._references[index].strip()
 
     def name(self, index: int) -> str:
@@ -93,7 +93,7 @@ class TextDataset:
 
 @dataclass(frozen=True, slots=True)
 class SpeechItem:
-    """A recording, or one channel of it, and its true text.
+    """A recording, or one channel of it, and its reference.
 
     Attributes:
         name: As it was given.
@@ -131,7 +131,7 @@ class SpeechDataset:
         return len(self.items)
 
     def reference(self, index: int) -> str | None:
-        """The true text of one recording."""
+        """The reference of one recording."""
         return self.items[index].reference
 
     def name(self, index: int) -> str:

@@ -81,7 +81,7 @@ class Instance:
     Args:
         index: Position in the data, from 0.
         source: What is read.
-        reference: The true text; None when there is none.
+        reference: The reference text; None if there is none.
         target_type: What the agent writes.
         latency_unit: What has a delay.
         clock: Wall time.

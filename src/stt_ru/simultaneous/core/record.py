@@ -25,7 +25,7 @@ class InstanceRecord:
         target_type: What was written.
         source: The text, or the path of the recording.
         source_length: Words of the source, or its milliseconds.
-        reference: The true text; None when there is none.
+        reference: The reference text; None if there is none.
         prediction: The text written; of speech, empty.
         delays: For each unit written, how much of the source had been read: words, or ms of audio.
             A unit is a word, a character (`latency_unit`), or of speech a chunk.

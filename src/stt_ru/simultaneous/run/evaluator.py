@@ -314,7 +314,7 @@ def index_range(total: int, start: int, end: int | None) -> range:
     """The instances asked for.
 
     Raises:
-        UsageError: If there are none.
+        UsageError: If it is empty.
     """
     stop = total if end is None or end < 0 else min(end, total)
     if not 0 <= start < stop:

@@ -39,7 +39,7 @@ _IDENTITY: Final = (
 
 
 class RunFolder:
-    """Where a run keeps what it has done; made when there is none.
+    """Where a run keeps what it has done; created if missing.
 
     Args:
         path: The folder.

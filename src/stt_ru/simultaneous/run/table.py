@@ -23,7 +23,7 @@ MOST_FAILED: Final = 20  # instances that are named
 
 
 def format_scores(scores: Scores) -> str:
-    """A line a measure in the order asked for, without a line break at the end.
+    """One line per measure in the order asked for, without a line break at the end.
 
     «–» stands where nothing could be scored; the last column says how many instances were, of how
     many.

@@ -70,7 +70,7 @@ class Registry(Generic[T]):
         """The class under ``name``.
 
         Raises:
-            UsageError: If there is none; it lists the names there are.
+            UsageError: If it is missing; the message lists the known names.
         """
         found = self._users.get(name) or self._builtins.get(name)
         if found is None:

@@ -72,7 +72,7 @@ def make_app(store: SessionStore, *, token: str | None = None, body_timeout_s: f
     async def made_ready(index: int) -> None:
         """Wait until a recording is decoded: by one thread, however many clients begin with it.
 
-        A thread a client would wait for its turn behind the loop, the longer the more clients.
+        With one thread per client, each would wait for the loop, and longer with more clients.
         """
         if store.corpus.is_ready(index):
             return

@@ -247,7 +247,7 @@ class Session:
         """Make sure that there is such an instance.
 
         Raises:
-            UnknownError: If there is none.
+            UnknownError: If it does not exist.
         """
         if not 0 <= index < self.total:
             raise UnknownError(

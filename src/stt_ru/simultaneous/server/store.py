@@ -110,7 +110,7 @@ class SessionStore:
         """The session of this name, or the newest; the first request of all starts one.
 
         Raises:
-            UnknownError: If there is none of the name.
+            UnknownError: If no session has the name.
             TooManySessionsError: If one has to be started and there are too many.
         """
         with self._lock:
