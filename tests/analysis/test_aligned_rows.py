@@ -34,7 +34,7 @@ def scored(reference: str, hypothesis: str) -> FileResult:
 
 
 @given(WORDS, WORDS)
-def test_a_row_says_what_normalising_and_aligning_it_would_say(one: str, two: str) -> None:
+def test_a_row_equals_its_texts_normalised_and_aligned(one: str, two: str) -> None:
     texts = normalize(one), normalize(two)
     row = AlignedRow(scored(one, two))
     assert (row.reference, row.hypothesis) == texts
@@ -43,7 +43,7 @@ def test_a_row_says_what_normalising_and_aligning_it_would_say(one: str, two: st
     assert (kept.reference, kept.hypothesis, kept.pairs) == (*texts, row.pairs)
 
 
-def test_a_row_with_variants_is_aligned_with_the_branch_that_was_said() -> None:
+def test_a_row_with_variants_is_aligned_with_the_chosen_branch() -> None:
     result = FileResult(
         audio="a",
         reference="{ну} да <*>",
@@ -70,7 +70,7 @@ def test_scored_rows_are_those_that_did_not_fail() -> None:
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """How often texts are normalised and aligned, in whichever module."""
+    """How often texts are normalised and aligned, across all modules."""
     counted: Counter[str] = Counter()
 
     def counting(function: Callable[..., object], name: str) -> Callable[..., object]:
@@ -106,15 +106,17 @@ WITH_ERRORS = 4
 def test_each_text_is_normalised_once_and_each_pair_aligned_once(
     tmp_path: Path, calls: Counter[str], models: int, suffix: str
 ) -> None:
-    """From the manifest to the file: a reference for all models, a hypothesis for its own."""
+    """From manifest to file: each reference once for all models, each hypothesis once."""
     lines = [f"{n}.wav;{reference}" for n, (reference, _) in enumerate(ROWS)]
     (tmp_path / "eval.csv").write_text("\n".join(["audio;text", *lines]), encoding="utf-8")
     for number in range(len(ROWS)):
         (tmp_path / f"{number}.wav").write_bytes(str(number).encode())
-    heard = {f"{number}.wav": text for number, (_, text) in enumerate(ROWS)}
+    hypotheses = {f"{number}.wav": text for number, (_, text) in enumerate(ROWS)}
 
     samples = load_manifest(tmp_path / "eval.csv")
-    sources = [ModelSource(str(n), str(n), lambda: FakeRecognizer(heard)) for n in range(models)]
+    sources = [
+        ModelSource(str(n), str(n), lambda: FakeRecognizer(hypotheses)) for n in range(models)
+    ]
     reports = list(evaluate_models(sources, samples))
     findings = make_findings(reports, manifest="eval.csv", created_at=NOW)
     assert all(render(findings, tmp_path / f"report{suffix}"))

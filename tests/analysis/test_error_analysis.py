@@ -32,7 +32,7 @@ def row(reference: str, hypothesis: str, audio: str = "a.wav", **more: object) -
 FAILED = FileResult(audio="x.wav", reference="да", error="файл пуст")
 
 
-def test_confusions_are_counted_with_the_rows_they_happened_in() -> None:
+def test_confusions_are_counted_with_the_rows_they_occurred_in() -> None:
     found = find_confusions(
         AlignedReport(
             report(
@@ -55,7 +55,7 @@ def test_confusions_are_counted_with_the_rows_they_happened_in() -> None:
 
 
 @given(st.lists(st.tuples(TEXTS, TEXTS), max_size=5))
-def test_confusions_sum_up_to_the_reported_counts(pairs: list[tuple[str, str]]) -> None:
+def test_confusions_add_up_to_the_reported_counts(pairs: list[tuple[str, str]]) -> None:
     whole = report(*(row(one, two) for one, two in pairs))
     found, words = find_confusions(AlignedReport(whole)), whole.score.words
     assert sum(one.count for one in found.substitutions) == words.substitutions
@@ -64,7 +64,7 @@ def test_confusions_sum_up_to_the_reported_counts(pairs: list[tuple[str, str]]) 
     assert sum(one.errors for one in found.words) == words.substitutions + words.deletions
 
 
-def test_words_that_anything_stands_for_are_no_confusion() -> None:
+def test_words_matched_by_anything_are_not_confusions() -> None:
     texts = [
         ("<*> да {ну}", "<*> да", "вот и да"),
         ("{тысяча|1000} рублей", "1000 рублей", "1000 рубль"),
@@ -121,7 +121,7 @@ def test_slices_by_duration_rate_channel_and_columns() -> None:
     assert [s.value for s in groups["Темп, слов в секунду"]] == ["до 1", "2–2.5"]
 
 
-def test_a_column_of_ids_or_of_one_value_is_no_slice() -> None:
+def test_a_column_of_ids_or_of_a_single_value_is_not_sliced() -> None:
     rows = [row("а", "а", str(n), extra={"id": n, "set": "x", "empty": ""}) for n in range(40)]
     assert slice_groups(report(*rows)) == []
 
@@ -141,14 +141,16 @@ def test_a_column_of_ids_or_of_one_value_is_no_slice() -> None:
         pytest.param(
             [*["0.5"] * 60, *[f"{n}.5" for n in range(40)]],
             ["до 15.5", "от 15.5"],
-            id="most are least",
+            id="mostly the least value",
         ),
         pytest.param(
             [*["9.5"] * 60, *[f"{n}.25" for n in range(40)]],
             ["до 9.5", "9.5–15.25", "от 15.25"],
-            id="most are one",
+            id="mostly one value",
         ),
-        pytest.param([*["-9"] * 900, *[f"{n}.5" for n in range(40)]], [], id="nearly all are one"),
+        pytest.param(
+            [*["-9"] * 900, *[f"{n}.5" for n in range(40)]], [], id="almost only one value"
+        ),
         pytest.param([f"{n}e400" for n in range(1, 40)], [], id="infinite"),
     ],
 )
@@ -161,7 +163,7 @@ def test_a_column_of_many_numbers_is_cut_into_parts(
     assert sum(one.rows for group in groups for one in group.slices) in (0, len(values))
 
 
-def test_slices_are_in_the_order_of_their_numbers() -> None:
+def test_slices_are_in_numeric_order() -> None:
     rows = [row("а", "а", str(n), extra={"snr": str(n)}) for n in (10, 9, 2)]
     (group,) = slice_groups(report(*rows))
     assert [one.value for one in group.slices] == ["2", "9", "10"]

@@ -28,7 +28,7 @@ def report(*pairs: tuple[str, str]) -> ModelReport:
     return ModelReport(model="m", label="m", rows=len(rows), results=rows)
 
 
-def test_marks_by_hand() -> None:
+def test_marks_counted_by_hand() -> None:
     found = writing(AlignedReport(report(("Да, нет, может. Кто?", "да нет, может, Кто? Ну."))))
     assert found.marks[","] == MarkCounts(right=1, extra=1, missing=1)
     assert found.marks["."] == MarkCounts(right=0, extra=1, missing=1)
@@ -38,7 +38,7 @@ def test_marks_by_hand() -> None:
     assert found.case_rate == 0.25
 
 
-def test_marks_and_case_are_those_of_the_branch_that_was_said() -> None:
+def test_marks_and_case_are_those_of_the_chosen_branch() -> None:
     row = FileResult(
         audio="a",
         reference="{Ну,} Да <*>, {тысяча|1000} рублей.",
@@ -68,7 +68,7 @@ def test_marks(one: str, two: str, mark: str, counts: MarkCounts) -> None:
     assert writing(AlignedReport(report((one, two)))).marks[mark] == counts
 
 
-def test_a_model_that_writes_no_marks_or_capitals_is_not_judged() -> None:
+def test_a_model_without_marks_and_capitals_is_not_judged() -> None:
     assert writing(AlignedReport(report(("Да, нет.", "да нет")))) == Writing()
     assert writing(AlignedReport(report(("да нет", "Да, нет.")))) == Writing()
     assert writing(AlignedReport(report())) == Writing()
@@ -81,13 +81,13 @@ def test_a_model_that_writes_no_marks_or_capitals_is_not_judged() -> None:
     assert MarkCounts().f1 is None
 
 
-def test_yo_is_no_case_error_and_stress_marks_are_no_reason_to_fail() -> None:
+def test_yo_is_not_a_case_error_and_stress_marks_are_tolerated() -> None:
     assert writing(AlignedReport(report(("Ёж и Ёлка", "Еж и елка")))).case_errors == 1
     assert writing(AlignedReport(report(("За\u0301мок, Да.", "Замок, Да.")))).marks["."].right == 1
 
 
 @given(st.text("аБ ,.?…5", max_size=15))
-def test_a_text_is_written_like_itself(text: str) -> None:
+def test_a_text_compared_with_itself_has_no_errors(text: str) -> None:
     found = writing(AlignedReport(report((text, text))))
     assert found.case_errors == 0
     assert all(counts.extra == counts.missing == 0 for counts in found.marks.values())
@@ -101,7 +101,7 @@ def test_a_model_that_did_not_load_has_no_sentence() -> None:
     assert writing_lines([ModelReport(model="m", label="m", rows=1, error="нет")], [None]) == []
 
 
-def test_the_sentence_comes_only_for_models_that_write_marks() -> None:
+def test_the_sentence_appears_only_for_models_that_write_marks() -> None:
     assert lines(report(("Да, нет, может. Кто?", "да нет, может, Кто? Ну."))) == [
         "F1 знаков, %: запятые 50.0, точки 0.0, вопросы 100.0; не тот регистр: 25.0 % верных слов"
     ]

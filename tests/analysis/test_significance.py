@@ -58,23 +58,23 @@ def texts(*pairs: tuple[str, str], label: str = "m") -> ModelReport:
 @given(WORDS, WORDS)
 def test_the_alignment_is_the_one_that_is_counted(one: list[str], two: list[str]) -> None:
     pairs = align(one, two)
-    assert [true for true, _ in pairs if true is not None] == one
-    assert [heard for _, heard in pairs if heard is not None] == two
+    assert [reference for reference, _ in pairs if reference is not None] == one
+    assert [hypothesis for _, hypothesis in pairs if hypothesis is not None] == two
     counts = EditCounts(
         sum(None not in pair and pair[0] != pair[1] for pair in pairs),
-        sum(heard is None for _, heard in pairs),
-        sum(true is None for true, _ in pairs),
+        sum(hypothesis is None for _, hypothesis in pairs),
+        sum(reference is None for reference, _ in pairs),
         len(one),
     )
     assert counts == count_edits(one, two)
 
 
-# errors / words of A and B in four recordings; METRICS: WER .20 and .30, macro of A .2125
+# (errors, words) of A and B on four recordings; WER .20 and .30, macro average of A .2125
 TOY_A = [(1, 4), (0, 6), (2, 5), (1, 5)]
 TOY_B = [(1, 4), (1, 6), (3, 5), (1, 5)]
 
 
-def test_the_toy_has_the_known_answers_of_all_256_resamples() -> None:
+def test_the_bootstrap_agrees_with_all_256_resamples_of_a_toy_corpus() -> None:
     values = np.array([[w for _, w in TOY_A], [e for e, _ in TOY_A], [e for e, _ in TOY_B]])
     exact = np.array(
         [values[:, list(chosen)].sum(axis=1) for chosen in itertools.product(range(4), repeat=4)]
@@ -104,7 +104,7 @@ def test_the_toy_has_the_known_answers_of_all_256_resamples() -> None:
     st.integers(1, 30),
     st.booleans(),
 )
-def test_sums_are_those_of_the_blocks_that_were_drawn(
+def test_sums_are_those_of_the_drawn_blocks(
     lists: list[list[int]], resamples: int, are_small: bool
 ) -> None:
     values = np.array(lists, dtype=np.int64) % (1000 if are_small else 2**62)
@@ -133,7 +133,7 @@ def test_rows_without_words_have_no_interval() -> None:
     assert uncertainty(report(*[(1, 0)] * 9)).wer is None
 
 
-def test_failed_rows_take_no_part() -> None:
+def test_failed_rows_are_ignored() -> None:
     rows = [*report(*[(1, 5)] * 6).results, FileResult(audio="x", reference="да", error="нет")]
     assert uncertainty(ModelReport(model="m", label="m", rows=7, results=rows)).blocks == 6
 
@@ -157,7 +157,7 @@ def test_channels_of_a_recording_are_one_block() -> None:
     assert sums.tolist() == [[5, 2]]
 
 
-def test_a_column_that_is_not_there_is_named() -> None:
+def test_a_missing_column_is_named() -> None:
     with pytest.raises(UsageError, match="в строке 2 нет колонки «call»; есть «a»"):
         check_group_by("call", [["call"], ["a"]])
     with pytest.raises(UsageError, match="других колонок нет"):
@@ -195,7 +195,7 @@ def test_only_rows_that_both_recognised_are_compared() -> None:
 
 
 def marked(*rows: tuple[str, str, str], label: str) -> ModelReport:
-    """Rows of a marked reference, the branch that was said, and the text."""
+    """A report of rows (marked reference, chosen branch, hypothesis)."""
     results = [
         FileResult(
             audio=f"{n}.wav",
@@ -209,7 +209,7 @@ def marked(*rows: tuple[str, str, str], label: str) -> ModelReport:
     return ModelReport(model=label, label=label, rows=len(results), results=results)
 
 
-def test_systems_that_said_other_branches_are_divided_by_their_own_words() -> None:
+def test_rates_of_systems_with_different_branches_use_their_own_word_counts() -> None:
     reference = "{двадцать пять|25} лет"
     a = marked(*[(reference, "двадцать пять лет", "двадцать пять зим")] * 8, label="a")
     b = marked(*[(reference, "25 лет", "25 зим")] * 8, label="b")
@@ -221,9 +221,9 @@ def test_systems_that_said_other_branches_are_divided_by_their_own_words() -> No
     assert uncertainty(b).wer == Interval(0.5, 0.5)
 
 
-def test_a_row_in_which_systems_said_other_branches_is_one_segment() -> None:
+def test_a_row_with_different_branches_is_one_segment() -> None:
     reference = "{а|б} в г д е"
-    a = ("а в г д е", "х в г д х")  # two segments: two right words lie between the errors
+    a = ("а в г д е", "х в г д х")  # two segments: two right words separate the errors
     b = ("а в г д е", "а в г д е")
     other = ("б в г д е", "б в г д е")
     right = marked((reference, *b), label="r")
@@ -232,7 +232,7 @@ def test_a_row_in_which_systems_said_other_branches_is_one_segment() -> None:
     assert compare(AlignedReport(one), AlignedReport(two)).mapsswe_segments == 1
 
 
-def test_words_that_anything_stands_for_are_in_no_segment() -> None:
+def test_words_matched_by_anything_are_not_in_any_segment() -> None:
     one = marked(("<*> да", "<*> да", "ну и да"), ("да", "да", "нет"), label="a")
     two = marked(("<*> да", "<*> да", "нет"), ("да", "да", "да"), label="b")
     found = compare(AlignedReport(one), AlignedReport(two))
@@ -253,14 +253,14 @@ def test_models_that_did_not_load_are_left_out_of_the_pairs() -> None:
     assert [one is None for one in found.uncertainties] == [False, True, False]
 
 
-def test_systems_with_other_references_are_not_paired() -> None:
+def test_systems_with_different_references_are_not_paired() -> None:
     others = [texts(("да", "да")), texts(("нет", "да"))]
     assert describe([AlignedReport(one) for one in others]).comparisons == ()
 
 
-def test_mapsswe_by_hand() -> None:
-    # A: segment 1 has one error, segment 2 (behind two right words) none; B: 0 and 2; the second
-    # text: A 1, B 0. Z = 1, -2, 1: mean 0.
+def test_mapsswe_computed_by_hand() -> None:
+    # First text: A has one error in segment 1 and none in segment 2 (after two right words), B has
+    # 0 and 2. Second text: A has 1, B has 0. Z = 1, -2, 1: mean 0.
     rows = [
         ("а б в г д е", "х б в г д е", "а б в г х х"),
         ("а б", "а", "а б"),
@@ -282,14 +282,14 @@ def test_one_right_word_does_not_end_a_segment_and_an_insertion_breaks_a_run() -
 
 
 @given(st.lists(st.tuples(WORDS, WORDS, WORDS), max_size=4))
-def test_segments_hold_all_the_errors(rows: list[tuple[list[str], list[str], list[str]]]) -> None:
+def test_segments_contain_all_errors(rows: list[tuple[list[str], list[str], list[str]]]) -> None:
     joined = [tuple(" ".join(words) for words in row) for row in rows]
-    from stt_ru.analysis import significance as statistics
+    from stt_ru.analysis import significance
 
     total = 0
     for reference, a, b in rows:
-        places = [statistics._errors_by_place(align(reference, text)) for text in (a, b)]
-        total += sum(statistics._segment_differences(*places))
+        places = [significance._errors_by_place(align(reference, text)) for text in (a, b)]
+        total += sum(significance._segment_differences(*places))
     wanted = sum(count_edits(r, a).errors - count_edits(r, b).errors for r, a, b in rows)
     assert total == wanted
     p, _ = mapsswe([(r, a, b) for r, a, b in joined])

@@ -36,7 +36,7 @@ SALE = report(("Скидка пятьдесят процентов", "Скидк
 FAILED = FileResult(audio="x", reference="15", error="файл пуст")
 
 
-def test_a_row_of_which_anything_was_asked_is_not_one_without_speech() -> None:
+def test_a_row_whose_reference_is_anything_is_not_without_speech() -> None:
     rows = [
         FileResult(
             audio="a.wav",
@@ -53,7 +53,7 @@ def test_a_row_of_which_anything_was_asked_is_not_one_without_speech() -> None:
     assert found.counts["numbers"] == ErrorCounts(0, 0)
 
 
-def test_wer_is_shown_as_it_is_and_under_each_rule() -> None:
+def test_wer_is_shown_plain_and_under_each_rule() -> None:
     rules = Rules(numbers=True, compounds=True, fillers=FILLERS)
     found = spelling_of(AlignedReport(SALE), rules)
     assert found.counts == {
@@ -71,12 +71,12 @@ def test_wer_is_shown_as_it_is_and_under_each_rule() -> None:
     )
 
 
-def test_one_rule_has_no_column_of_all_together() -> None:
+def test_a_single_rule_has_no_column_for_all_rules() -> None:
     rules = Rules(glossary=Glossary({("скидка",): 1, ("акция",): 1}))
     assert list(spelling_of(AlignedReport(SALE), rules).counts) == ["as_is", "glossary"]
 
 
-def test_failed_rows_take_no_part() -> None:
+def test_failed_rows_are_ignored() -> None:
     with_failed = ModelReport(model="m", label="m", rows=1, results=[FAILED])
     assert spelling_of(AlignedReport(with_failed), Rules(numbers=True)).counts[
         "as_is"
@@ -84,7 +84,7 @@ def test_failed_rows_take_no_part() -> None:
     assert decisions(with_failed, Rules(numbers=True)) == []
 
 
-def test_sentences_come_only_when_spelling_matters() -> None:
+def test_sentences_appear_only_if_spelling_matters() -> None:
     lines = spelling_lines(SALE, spelling_of(AlignedReport(SALE), always(Rules())), name_model=True)
     assert lines == [
         "m: 50.0 % ошибок в словах – написание чисел: если «15» и «пятнадцать» считать одним, "
@@ -107,13 +107,13 @@ def test_words_on_recordings_without_speech_and_loops_are_counted() -> None:
     assert line == "на записях без речи (1) написано слов: 3"
 
 
-def test_every_decision_can_be_read() -> None:
+def test_every_decision_can_be_reviewed() -> None:
     ((row, match),) = decisions(SALE, Rules(numbers=True))
     assert row.audio == "0.wav"
     assert match == Match("numbers", "пятьдесят процентов", "50")
 
 
-def test_the_json_has_the_rules() -> None:
+def test_the_json_report_has_the_rules() -> None:
     pieces = json_report(
         [SALE],
         manifest="m",

@@ -1,1 +1,1 @@
-"""What the scored rows say together: where errors are, how certain, and of what kind."""
+"""What the scored rows show together: where the errors are, of what kind, and how certain."""

@@ -1,7 +1,7 @@
-"""The words of scored rows and their alignment, made once per row, when first asked for.
+"""The words of scored rows and their alignment, computed once per row, on first use.
 
-Everything that looks into the texts of a report is handed these rows: confusions, spelling,
-punctuation, loops, matched pairs and every output. None of them normalises or aligns again.
+Everything that reads the texts of a report gets these rows: confusions, spelling, punctuation,
+loops, matched pairs and every output. None of them normalises or aligns again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class AlignedRow:
-    """One result with its texts as they were compared.
+    """One result with its texts in the form in which they were compared.
 
     Attributes:
         result: The row.
@@ -42,19 +42,19 @@ class AlignedRow:
 
     @property
     def reference(self) -> str:
-        """The reference, or the branch that was compared, normalised; «<*>» leaves no word."""
+        """The normalised reference, or the branch that was compared, without «<*>»."""
         return self._texts()[0]
 
     @property
     def hypothesis(self) -> str:
-        """The recognised text, normalised; empty when the row failed."""
+        """The normalised hypothesis; empty if the row failed."""
         return self._texts()[1]
 
     @property
     def pairs(self) -> list[Pair]:
-        """Which word was heard for which, in their order; empty when the row failed.
+        """Pairs of reference and hypothesis words, in order; empty if the row failed.
 
-        Words that «<*>» of the reference stands for are paired with it.
+        Words covered by a «<*>» of the reference are paired with it.
         """
         if self._pairs is None:
             self._pairs = self._align()
@@ -84,10 +84,10 @@ class AlignedReport:
 
     @cached_property
     def rows(self) -> list[AlignedRow]:
-        """One per result, in their order."""
+        """One aligned row per result, in the same order."""
         return [AlignedRow(result) for result in self.report.results]
 
     @property
     def scored(self) -> Iterator[AlignedRow]:
-        """The rows that were recognised, in their order."""
+        """The recognised rows, in order."""
         return (row for row in self.rows if row.result.score is not None)

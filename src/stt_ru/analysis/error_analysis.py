@@ -1,4 +1,4 @@
-"""What was heard for what, and which words and recordings go wrong most."""
+"""Which words are confused, and which words and recordings have the most errors."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from stt_ru.scoring.alignment import Pair
 
 MOST_EXAMPLES: Final = 50
-"""Rows kept with a confusion."""
+"""Row numbers kept per confusion."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confusion:
-    """One difference between references and texts, and how often it happened.
+    """One kind of word error, and how often it occurred.
 
     Attributes:
         reference: The reference word; None for an insertion.
-        hypothesis: What was heard; None for a deletion.
-        count: Times.
-        rows: Numbers of the rows it happened in, from 0, up to `MOST_EXAMPLES`.
+        hypothesis: The hypothesis word; None for a deletion.
+        count: Number of occurrences.
+        rows: Numbers of the rows it occurred in, from 0; at most `MOST_EXAMPLES`.
     """
 
     reference: str | None
@@ -36,7 +36,7 @@ class Confusion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordErrors:
-    """How often a word of the references was not heard as it is."""
+    """How often a reference word was misrecognised."""
 
     word: str
     errors: int
@@ -45,7 +45,7 @@ class WordErrors:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confusions:
-    """The confusions of one report, most frequent first; equal ones in alphabetical order."""
+    """The confusions of one report, most frequent first, ties in alphabetical order."""
 
     substitutions: tuple[Confusion, ...]
     deletions: tuple[Confusion, ...]
@@ -53,13 +53,13 @@ class Confusions:
     words: tuple[WordErrors, ...]
 
     def most_frequent(self, n: int) -> list[Confusion]:
-        """The n most frequent confusions of all three kinds together."""
+        """The n most frequent confusions across all three kinds."""
         everything = [*self.substitutions, *self.deletions, *self.insertions]
         return sorted(everything, key=lambda one: -one.count)[:n]
 
 
 def find_confusions(report: AlignedReport) -> Confusions:
-    """Every confusion of a report; they sum up to its substitutions, deletions and insertions."""
+    """All confusions of a report; they add up to its substitutions, deletions and insertions."""
     counts: Counter[Pair] = Counter()
     places: dict[Pair, list[int]] = defaultdict(list)
     occurrences: Counter[str] = Counter()
@@ -72,22 +72,22 @@ def find_confusions(report: AlignedReport) -> Confusions:
             occurrences.update(row.reference.split())
             continue
         for pair in row.pairs:
-            true, heard = pair
-            if true == ANYTHING:
+            reference, hypothesis = pair
+            if reference == ANYTHING:
                 continue
-            if true is not None:
-                occurrences[true] += 1
-            if true == heard:
+            if reference is not None:
+                occurrences[reference] += 1
+            if reference == hypothesis:
                 continue
             counts[pair] += 1
-            if true is not None:
-                errors[true] += 1
+            if reference is not None:
+                errors[reference] += 1
             rows = places[pair]
             if len(rows) < MOST_EXAMPLES and rows[-1:] != [number]:
                 rows.append(number)
     found = [
-        Confusion(reference=true, hypothesis=heard, count=count, rows=tuple(places[true, heard]))
-        for (true, heard), count in counts.items()
+        Confusion(reference=pair[0], hypothesis=pair[1], count=count, rows=tuple(places[pair]))
+        for pair, count in counts.items()
     ]
     found.sort(key=lambda one: (-one.count, one.reference or "", one.hypothesis or ""))
     words = sorted(errors, key=lambda word: (-errors[word], word))
@@ -103,15 +103,15 @@ def find_confusions(report: AlignedReport) -> Confusions:
 
 
 def worst(report: ModelReport, n: int, *, by: str = "errors") -> list[FileResult]:
-    """The n recognised rows with most errors, or the highest rate; those without errors never.
+    """The n recognised rows with the most errors or the highest rate; never rows without errors.
 
     Args:
-        report: The results.
-        n: How many.
-        by: ``errors`` or ``rate``; rows without reference words have the highest rate.
+        report: The model's results.
+        n: Maximum number of rows.
+        by: ``errors`` or ``rate``; rows without reference words rank highest by rate.
 
     Raises:
-        ValueError: If ``by`` is something else.
+        ValueError: If ``by`` is anything else.
     """
     if by not in ("errors", "rate"):
         raise ValueError(f"by={by!r}: errors or rate")

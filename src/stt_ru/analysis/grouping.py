@@ -1,6 +1,6 @@
-"""Which rows depend on one another: those of one recording, or of one value of a column.
+"""Which rows depend on one another: those that share a recording, or a value of a column.
 
-Light, so that the command line refuses a wrong column before any heavy library is loaded.
+Kept light so that the command line rejects a wrong column before any heavy library is loaded.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from stt_ru.results import FileResult
 
 RECORDING: Final = "audio"
-"""The column that every manifest has: rows of one recording are one group."""
+"""The column that every manifest has: the rows of one recording form one group."""
 
 
 def check_group_by(column: str, extras: Iterable[Sequence[str]]) -> None:
-    """Refuse a column that some rows do not have.
+    """Reject a column that is missing from some rows.
 
     Args:
-        column: What the user named.
-        extras: The names of every row's other columns.
+        column: The column named by the user.
+        extras: For each row, the names of its other columns.
 
     Raises:
-        UsageError: Naming the columns there are.
+        UsageError: If the column is missing; the message lists the available ones.
     """
     if column == RECORDING:
         return
@@ -39,10 +39,10 @@ def check_group_by(column: str, extras: Iterable[Sequence[str]]) -> None:
 
 
 def block_keys(rows: Sequence[FileResult], group_by: str | None) -> list[Hashable]:
-    """What block each row belongs to.
+    """The key of the block that each row belongs to.
 
     Raises:
-        UsageError: If a row has no such column.
+        UsageError: If a row lacks the column.
     """
     if group_by is None or group_by == RECORDING:
         return [row.audio for row in rows]

@@ -1,4 +1,4 @@
-"""Punctuation and case, for models that write them: what WER does not see."""
+"""Punctuation and case, for models that write them; WER ignores both."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from stt_ru.analysis.aligned_rows import AlignedReport, AlignedRow
 
 MARKS: Final = {",": "запятые", ".": "точки", "?": "вопросы"}
-"""The marks that are counted, and what they are called; «…» is a full stop."""
+"""The marks that are counted, and their names; «…» counts as a full stop."""
 
 _WORD = re.compile(r"[^\W_]+")
 _ANY_MARK = re.compile(f"[{re.escape(''.join(MARKS))}…]")
@@ -26,7 +26,7 @@ _YO = str.maketrans("ёЁ", "еЕ")
 
 @dataclass(frozen=True, slots=True)
 class MarkCounts:
-    """How often a mark stood where it should, where it should not, and was missing."""
+    """How often a mark was in the right place, was superfluous, or was missing."""
 
     right: int = 0
     extra: int = 0
@@ -34,7 +34,7 @@ class MarkCounts:
 
     @property
     def f1(self) -> float | None:
-        """Harmonic mean of precision and recall; None when the mark stands nowhere."""
+        """Harmonic mean of precision and recall; None if the mark never occurs."""
         total = 2 * self.right + self.extra + self.missing
         return 2 * self.right / total if total else None
 
@@ -44,10 +44,11 @@ class Writing:
     """Punctuation and case of one report.
 
     Attributes:
-        marks: Counts of each of `MARKS`; empty when references or texts have none of them at all.
-        case_errors: Words heard right and written with capitals elsewhere.
-        case_words: Words heard right that have letters; 0 when references or texts have no
-            capitals at all.
+        marks: Counts per mark of `MARKS`; empty if the references or the hypotheses have none of
+            them at all.
+        case_errors: Correctly recognised words whose case differs from the reference.
+        case_words: Correctly recognised words that have letters; 0 if the references or the
+            hypotheses have no capitals at all.
     """
 
     marks: Mapping[str, MarkCounts] = field(default_factory=dict)
@@ -56,7 +57,7 @@ class Writing:
 
     @property
     def case_rate(self) -> float | None:
-        """Case errors over the words heard right; None without such words."""
+        """Case errors over correctly recognised words; None if there are no such words."""
         return self.case_errors / self.case_words if self.case_words else None
 
 
@@ -65,7 +66,7 @@ class _Written:
     words: Sequence[str]
     """Normalised."""
     raw: Sequence[str] | None
-    """As written; None when they cannot be told apart."""
+    """As written; None if the text cannot be split into the same words."""
     marks: Sequence[frozenset[str]]
     """After each word."""
 
@@ -82,8 +83,8 @@ def _written(text: str, normalized: str) -> _Written:
 
 @lru_cache(maxsize=1_000)
 def _marks(gap: str, *, is_last: bool) -> frozenset[str]:
-    """The marks between two words, or after the last one."""
-    # «3,5» and «10.30» have no blank after the sign: it belongs to the number.
+    """The marks between two words, or after the last word."""
+    # «3,5» and «10.30» have no space after the mark: it belongs to the number.
     if not is_last and not any(map(str.isspace, gap)):
         return frozenset()
     gap = gap.replace("…", ".")
@@ -91,13 +92,13 @@ def _marks(gap: str, *, is_last: bool) -> frozenset[str]:
 
 
 def writing(report: AlignedReport) -> Writing:
-    """Compare punctuation and case of the recognised rows, along the alignment of their words.
+    """Compare punctuation and case of the recognised rows along their word alignment.
 
-    A mark is right when both texts have it after words that are aligned, the same or not; a mark
-    after a word that was left out is missing, after one that was added extra.
+    A mark is right if both texts have it after aligned words, whether or not the words are equal.
+    A mark after a deleted word is missing; one after an inserted word is extra.
 
     Args:
-        report: The results; rows that failed take no part.
+        report: The model's results; failed rows are ignored.
     """
     rows = list(report.scored)
     may_have_marks = _both_sides(rows, lambda text: _ANY_MARK.search(text) is not None)
@@ -111,26 +112,26 @@ def writing(report: AlignedReport) -> Writing:
 
 
 def _both_sides(rows: Sequence[AlignedRow], has_it: Callable[[str], bool]) -> bool:
-    """Whether some reference and some hypothesis have it."""
+    """Whether ``has_it`` holds for at least one reference and at least one hypothesis."""
     return any(has_it(row.result.compared_text) for row in rows) and any(
         has_it(row.result.hypothesis or "") for row in rows
     )
 
 
 class _Tally:
-    """Counts of marks and capitals, row by row, and on which sides there are any at all."""
+    """Counts of marks and capitals, row by row, and which sides have any at all."""
 
     def __init__(self) -> None:
         self._counts = {mark: [0, 0, 0] for mark in MARKS}  # right, extra, missing
         self._case_errors = 0
         self._case_words = 0
-        self._has_marks = [False, False]  # in the references, in the texts
+        self._has_marks = [False, False]  # in references, in hypotheses
         self._has_case = [False, False]
 
     def add(self, row: AlignedRow) -> None:
-        true = _written(row.result.compared_text, row.reference)
-        heard = _written(row.result.hypothesis or "", row.hypothesis)
-        for side, text in enumerate((true, heard)):
+        reference = _written(row.result.compared_text, row.reference)
+        hypothesis = _written(row.result.hypothesis or "", row.hypothesis)
+        for side, text in enumerate((reference, hypothesis)):
             self._has_marks[side] = self._has_marks[side] or any(text.marks)
             self._has_case[side] = self._has_case[side] or any(
                 word != word.lower() for word in text.raw or ()
@@ -141,18 +142,19 @@ class _Tally:
                 j += 1
                 continue
             self._add_marks(
-                true.marks[i] if one is not None else _NO_MARKS,
-                heard.marks[j] if two is not None else _NO_MARKS,
+                reference.marks[i] if one is not None else _NO_MARKS,
+                hypothesis.marks[j] if two is not None else _NO_MARKS,
             )
-            if one == two and one is not None and true.raw and heard.raw and not one.isdigit():
+            if one and one == two and not one.isdigit() and reference.raw and hypothesis.raw:
                 self._case_words += 1
-                self._case_errors += _is_other_case(true.raw[i], heard.raw[j])
+                self._case_errors += _is_other_case(reference.raw[i], hypothesis.raw[j])
             i += one is not None
             j += two is not None
 
-    def _add_marks(self, wanted: frozenset[str], found: frozenset[str]) -> None:
-        for mark in wanted | found if wanted or found else ():
-            self._counts[mark][0 if mark in wanted & found else 1 if mark in found else 2] += 1
+    def _add_marks(self, reference: frozenset[str], hypothesis: frozenset[str]) -> None:
+        for mark in reference | hypothesis if reference or hypothesis else ():
+            kind = 0 if mark in reference & hypothesis else 1 if mark in hypothesis else 2
+            self._counts[mark][kind] += 1
 
     def result(self) -> Writing:
         marks = {mark: MarkCounts(*three) for mark, three in self._counts.items()}
@@ -163,5 +165,5 @@ class _Tally:
         )
 
 
-def _is_other_case(true: str, heard: str) -> bool:
-    return true != heard and true.translate(_YO) != heard.translate(_YO)
+def _is_other_case(reference: str, hypothesis: str) -> bool:
+    return reference != hypothesis and reference.translate(_YO) != hypothesis.translate(_YO)

@@ -1,7 +1,7 @@
-"""How far a difference can be trusted: bootstrap over recordings, and matched pairs of segments.
+"""How far a difference can be trusted: bootstrap over recordings, and a matched-pairs test.
 
-Blocks, not words, are drawn: the errors of one recording depend on one another, and so may those
-of one call or speaker (``group_by``).
+Blocks are resampled, not words: errors within one recording depend on one another, and so may
+those within one call or speaker (``group_by``).
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
 
 RESAMPLES: Final = 10_000
 MOST_DRAWS: Final = 200_000_000
-"""Blocks drawn in all; beyond 20,000 blocks there are fewer resamples, never less than 1,000."""
+"""Blocks drawn in total; beyond 20,000 blocks there are fewer resamples, but at least 1,000."""
 SEED: Final = 20_040_517  # the week in May 2004 when Bisani and Ney presented the method
 CONFIDENCE: Final = 0.95
 LEAST_BLOCKS: Final = 5
-"""With fewer there is no interval: 5 blocks have 126 different resamples, 4 only 35."""
+"""With fewer blocks there is no interval: 5 blocks have 126 distinct resamples, 4 only 35."""
 FEW_BLOCKS: Final = 30
-"""With fewer an interval is shown with a warning: percentile intervals are then too narrow."""
+"""With fewer blocks the interval comes with a warning: percentile intervals are then too narrow."""
 
-_DRAWS_AT_ONCE = 100_000  # indices that stay in the processor's cache
-_HALF_BITS = 31  # bits of a sum when two are kept in one 64-bit number
+_DRAWS_AT_ONCE = 100_000  # indices that fit into the processor's cache
+_HALF_BITS = 31  # bits per sum when two sums share one 64-bit number
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """From ``low`` to ``high``; fractions."""
+    """From ``low`` to ``high``, both fractions."""
 
     low: float
     high: float
@@ -52,12 +52,12 @@ class Interval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Uncertainty:
-    """How exact the rates of one report are.
+    """How precise the rates of one report are.
 
     Attributes:
-        blocks: Independent groups of rows that were drawn.
+        blocks: Number of independent groups of rows.
         wer: 95 % interval of the word error rate; None with fewer than `LEAST_BLOCKS` blocks.
-        cer: The same of the character error rate.
+        cer: The same for the character error rate.
     """
 
     blocks: int
@@ -67,20 +67,20 @@ class Uncertainty:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """B against A on the rows that both recognised; positive differences mean that B is worse.
+    """B against A on the rows that both recognised; a positive difference means that B is worse.
 
     Attributes:
         label_a: The name of A.
         label_b: The name of B.
-        rows: Rows that both recognised.
-        blocks: Independent groups of these rows.
-        wer_a: A's word error rate on these rows, a fraction; None without words.
-        wer_b: B's.
+        rows: Number of rows that both recognised.
+        blocks: Number of independent groups of these rows.
+        wer_a: A's word error rate on these rows, a fraction; None without reference words.
+        wer_b: B's word error rate on the same rows.
         interval: 95 % interval of ``wer_b - wer_a``; None with fewer than `LEAST_BLOCKS` blocks.
-        reversed_share: Share of the resamples whose difference has not the sign of the observed
-            one, ties included; None without an interval, or when nothing differs.
-        mapsswe_p: Two-sided p of the matched pairs test; None where it does not exist.
-        mapsswe_segments: Segments with an error that it was made from.
+        reversed_share: Share of resamples whose difference does not have the sign of the observed
+            one, ties included; None without an interval or without a difference.
+        mapsswe_p: Two-sided p-value of the matched-pairs test; None where it is undefined.
+        mapsswe_segments: Number of segments with an error, on which the test is based.
     """
 
     label_a: str
@@ -96,38 +96,38 @@ class Comparison:
 
     @property
     def difference(self) -> float | None:
-        """``wer_b - wer_a``; None without words."""
+        """``wer_b - wer_a``; None without reference words."""
         if self.wer_a is None or self.wer_b is None:
             return None
         return self.wer_b - self.wer_a
 
     @property
     def is_significant(self) -> bool:
-        """Whether the interval of the difference leaves out 0."""
+        """Whether the interval of the difference excludes 0."""
         return self.interval is not None and not self.interval.low <= 0 <= self.interval.high
 
     @property
     def is_b_worse(self) -> bool:
-        """Whether B makes more errors and that can be believed."""
+        """Whether B makes significantly more errors."""
         return self.interval is not None and self.interval.low > 0
 
     @property
     def has_few_blocks(self) -> bool:
-        """Whether there are too few recordings to believe anything."""
+        """Whether there are too few blocks for a reliable interval."""
         return self.blocks < FEW_BLOCKS
 
 
 def uncertainty(
     report: ModelReport, *, group_by: str | None = None, resamples: int | None = None
 ) -> Uncertainty:
-    """Intervals of a report's rates: percentiles of their bootstrap (Bisani and Ney 2004).
+    """Percentile bootstrap intervals of a report's rates (Bisani and Ney 2004).
 
-    A resample draws as many blocks as there are, with replacement, and its rate is its errors over
-    its reference words. Resamples without a reference word have no rate and are left out.
+    A resample draws as many blocks as there are, with replacement; its rate is its errors over its
+    reference words. Resamples without reference words have no rate and are left out.
 
     Args:
-        report: The results; rows that failed take no part.
-        group_by: Rows of one value of this manifest column are one block; None for rows of one
+        report: The model's results; failed rows are ignored.
+        group_by: The manifest column whose values define the blocks; None for one block per
             recording.
         resamples: As in `resample`.
     """
@@ -144,14 +144,14 @@ def uncertainty(
 
 
 def compare(a: AlignedReport, b: AlignedReport, *, group_by: str | None = None) -> Comparison:
-    """Compare two reports of the same manifest, row by row.
+    """Compare two reports on the same manifest, row by row.
 
-    Both rates of a resample are made of the same blocks, so that what is hard for both cancels
-    (Bisani and Ney 2004, section 4).
+    Both rates of a resample are computed from the same blocks, so what is hard for both cancels
+    out (Bisani and Ney 2004, section 4).
 
     Args:
-        a: The old or first one.
-        b: The new or second one.
+        a: The old or first report.
+        b: The new or second report.
         group_by: As in `uncertainty`.
 
     Raises:
@@ -199,12 +199,12 @@ def compare(a: AlignedReport, b: AlignedReport, *, group_by: str | None = None) 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statistics:
-    """What the figures of a table are worth.
+    """How reliable the figures of a table are.
 
     Attributes:
-        group_by: The column whose values are blocks; None for recordings.
-        uncertainties: One a report; None where the model did not load.
-        comparisons: Each pair of models with the same rows, in the order of the table.
+        group_by: The column whose values define the blocks; None for one block per recording.
+        uncertainties: One per report; None if the model did not load.
+        comparisons: One per pair of models with the same rows, in table order.
     """
 
     group_by: str | None
@@ -213,10 +213,10 @@ class Statistics:
 
 
 def describe(reports: Sequence[AlignedReport], *, group_by: str | None = None) -> Statistics:
-    """Intervals of all reports, and comparisons of all pairs with the same rows.
+    """Compute the intervals of all reports and compare all pairs with the same rows.
 
     Args:
-        reports: In the order of the table.
+        reports: The reports, in table order.
         group_by: As in `uncertainty`.
     """
     return Statistics(
@@ -234,7 +234,7 @@ def describe(reports: Sequence[AlignedReport], *, group_by: str | None = None) -
 
 
 def macro_average(rates: Iterable[float | None]) -> float | None:
-    """Mean of the recordings' own rates, each counting the same; None when none has one.
+    """Unweighted mean of the rates that are not None; None if there are none.
 
     Example:
         >>> macro_average([0.0, 1.0, None])
@@ -245,7 +245,7 @@ def macro_average(rates: Iterable[float | None]) -> float | None:
 
 
 def _ask_the_same(a: ModelReport, b: ModelReport) -> bool:
-    """Whether the rows of both are the same recordings with the same references, in one order."""
+    """Whether both have the same recordings with the same references, in the same order."""
     return len(a.results) == len(b.results) and all(
         (one.audio, one.channel) == (two.audio, two.channel)
         and (one.reference == two.reference or normalize(one.reference) == normalize(two.reference))
@@ -254,21 +254,21 @@ def _ask_the_same(a: ModelReport, b: ModelReport) -> bool:
 
 
 def _word_counts(rows: Sequence[FileResult]) -> NDArray[np.int64]:
-    """Words of the references and word errors of the rows; (2, rows)."""
+    """Reference words and word errors of each row; shape (2, rows)."""
     counts = [row.score.words for row in rows if row.score is not None]
     columns = [[one.length for one in counts], [one.errors for one in counts]]
     return np.array(columns, dtype=np.int64)
 
 
 def _char_counts(rows: Sequence[FileResult]) -> NDArray[np.int64]:
-    """Characters of the references and character errors of the rows; (2, rows)."""
+    """Reference characters and character errors of each row; shape (2, rows)."""
     counts = [row.score.chars for row in rows if row.score is not None]
     columns = [[one.length for one in counts], [one.errors for one in counts]]
     return np.array(columns, dtype=np.int64)
 
 
 def block_sums(columns: NDArray[np.int64], keys: Sequence[Hashable]) -> NDArray[np.int64]:
-    """Sums of the columns' values over the rows of each block; (k, rows) becomes (k, blocks)."""
+    """Sum the values over the rows of each block; shape (k, rows) becomes (k, blocks)."""
     numbers: dict[Hashable, int] = {}
     block_of = np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
     sums = np.zeros((len(columns), len(numbers)), dtype=np.int64)
@@ -280,12 +280,12 @@ def block_sums(columns: NDArray[np.int64], keys: Sequence[Hashable]) -> NDArray[
 def resample(
     values: NDArray[np.int64], *, resamples: int | None = None, seed: int = SEED
 ) -> NDArray[np.int64]:
-    """Sums of each row of ``values`` over blocks drawn with replacement, the same for all rows.
+    """Sum each row of ``values`` over blocks drawn with replacement, the same for all rows.
 
     Args:
-        values: Counts, shape (k, blocks), not negative.
-        resamples: How many times as many blocks as there are are drawn; None for `RESAMPLES`, fewer
-            with very many blocks.
+        values: Non-negative counts, shape (k, blocks).
+        resamples: Number of resamples, each of as many draws as there are blocks; None for
+            `RESAMPLES`, fewer with very many blocks.
         seed: The same seed draws the same blocks.
 
     Returns:
@@ -295,7 +295,7 @@ def resample(
     if resamples is None:
         resamples = min(RESAMPLES, max(1_000, MOST_DRAWS // max(blocks, 1)))
     fits = int(values.max(initial=0)) * blocks < 2**_HALF_BITS
-    # Two sums in one number halve the work; the carry of the lower one never reaches the upper.
+    # Two sums in one number halve the work; the lower sum never overflows into the upper one.
     packed = (values[::2] << 32) | values[1::2] if fits and k % 2 == 0 else values
     drawn = np.empty((len(packed), resamples), dtype=np.int64)
     generator = np.random.Generator(np.random.PCG64(seed))
@@ -311,7 +311,7 @@ def resample(
 
 
 def _interval(errors: NDArray[np.int64], lengths: NDArray[np.int64]) -> Interval | None:
-    """Percentiles of the resamples' rates; None when none has a denominator."""
+    """Percentiles of the resamples' rates; None if none of them has a denominator."""
     has_rate = lengths > 0
     if not has_rate.any():
         return None
@@ -324,9 +324,9 @@ def _differences(
     words_b: NDArray[np.int64],
     errors_b: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """B's rate minus A's of each resample in which both have one.
+    """B's rate minus A's for each resample in which both have one.
 
-    The words differ where the systems said other branches of a reference.
+    The word counts differ where the systems matched different branches of a reference.
     """
     have = (words_a > 0) & (words_b > 0)
     differences: NDArray[np.float64]
@@ -338,7 +338,7 @@ def _differences(
 
 
 def _percentiles(rates: NDArray[np.float64]) -> Interval | None:
-    """The middle `CONFIDENCE` of the resamples' rates; None when there are none."""
+    """The central `CONFIDENCE` interval of the resamples' rates; None if there are no rates."""
     if not len(rates):
         return None
     tail = (1 - CONFIDENCE) / 2
@@ -347,19 +347,19 @@ def _percentiles(rates: NDArray[np.float64]) -> Interval | None:
 
 
 def mapsswe(rows: Iterable[tuple[str, str, str]]) -> tuple[float | None, int]:
-    """Matched pairs sentence-segment word error test (Gillick and Cox 1989).
+    """Matched Pairs Sentence-Segment Word Error test (Gillick and Cox 1989).
 
-    Errors of a text fall into segments that both systems bound by two words they have right, or by
-    an end of the text; within a segment they may depend on one another, between segments hardly.
-    Z is the difference of the systems' errors in a segment, W = mean(Z) / (sd(Z) / √n) is normal
-    when the systems are equal and n is large (50 and more).
+    A segment is bounded by two consecutive words that both systems have right, or by an end of the
+    text; errors may depend on one another within a segment, but hardly across segments. Z is the
+    difference of the systems' errors in a segment. W = mean(Z) / (sd(Z) / √n) is standard normal
+    if the systems are equal and n is large (50 or more).
 
     Args:
-        rows: Normalised reference, A's text, B's text of each recording.
+        rows: For each recording, the normalised reference, A's hypothesis and B's hypothesis.
 
     Returns:
-        The two-sided p of W and the number of segments with an error. p is None with fewer than two
-        segments; it is 1 when all differences are 0, and 0 when they are equal and not 0.
+        The two-sided p-value of W and the number of segments with an error. The p-value is None
+        with fewer than two segments, 1 if all differences are 0, and 0 if they are equal but not 0.
     """
     differences: list[int] = []
     for reference, text_a, text_b in rows:
@@ -374,7 +374,7 @@ def mapsswe(rows: Iterable[tuple[str, str, str]]) -> tuple[float | None, int]:
 
 
 def _matched_pairs(differences: Sequence[int]) -> tuple[float | None, int]:
-    """The test of `mapsswe` on the differences of the segments."""
+    """The test of `mapsswe`, given the differences of the segments."""
     n = len(differences)
     if n < 2:
         return None, n
@@ -386,13 +386,13 @@ def _matched_pairs(differences: Sequence[int]) -> tuple[float | None, int]:
     return math.erfc(abs(w) / math.sqrt(2)), n
 
 
-_GOOD_RUN = 2  # words right in both systems that end a segment
+_GOOD_RUN = 2  # consecutive words right in both systems that end a segment
 
 
 def _row_differences(a: AlignedRow, b: AlignedRow) -> list[int]:
-    """A's errors minus B's in each segment of a row that has an error.
+    """A's errors minus B's in each segment of a row that contains an error.
 
-    Systems that said other branches of a reference have no common places: the row is one segment.
+    Systems that matched different branches of a reference share no places: the row is one segment.
     """
     one, two = a.result, b.result
     assert one.score is not None
@@ -405,10 +405,10 @@ def _row_differences(a: AlignedRow, b: AlignedRow) -> list[int]:
 
 
 def _segment_differences(errors_a: Sequence[int], errors_b: Sequence[int]) -> list[int]:
-    """A's errors minus B's in each segment that has an error; the errors are those of places."""
+    """A's errors minus B's in each segment that contains an error, given the errors by place."""
     differences = []
     run = 0
-    total = None  # of the open segment; None when none is open
+    total = None  # of the open segment; None if no segment is open
     # Places alternate: before word 0, word 0, before word 1, word 1, …, after the last word.
     for place, (one, two) in enumerate(zip(errors_a, errors_b, strict=True)):
         if one or two:
@@ -423,11 +423,11 @@ def _segment_differences(errors_a: Sequence[int], errors_b: Sequence[int]) -> li
 
 
 def _errors_by_place(pairs: Iterable[Pair]) -> list[int]:
-    """Errors at each of N words and at each gap between words: 2·N + 1 places."""
+    """Errors at each of N reference words and at each gap around them: 2·N + 1 places."""
     places = [0]
-    for true, heard in pairs:
-        if true is None:
+    for reference, hypothesis in pairs:
+        if reference is None:
             places[-1] += 1
-        elif true != ANYTHING:
-            places += [int(true != heard), 0]
+        elif reference != ANYTHING:
+            places += [int(reference != hypothesis), 0]
     return places

@@ -1,4 +1,4 @@
-"""Where a model goes wrong: WER of the rows that have something in common."""
+"""Where a model goes wrong: WER of rows that have a property in common."""
 
 from __future__ import annotations
 
@@ -18,30 +18,32 @@ if TYPE_CHECKING:
     from stt_ru.results import FileResult, ModelReport
 
 MOST_VALUES: Final = 30
-"""A column with more values is cut into `PARTS` if they are quantities; ids are no slices."""
+"""A column with more values is cut into `PARTS` if they are quantities; ids are not sliced."""
 
 PARTS: Final = 4
 ROWS_A_VALUE: Final = 10
-"""Whole numbers that stand in fewer rows each are ids, not quantities."""
+"""Integers that average fewer rows per value are ids, not quantities."""
 
 SLICE_RESAMPLES: Final = 2_000
-"""Each row is in several slices: a fifth of the resamples of a whole report for each of them."""
+"""A fifth of the resamples of a whole report, since each row is in several slices."""
 
 DURATIONS_S: Final = (2, 5, 10, 20, 60)
+"""Bounds of the slices by duration, in seconds of audio."""
+
 RATES: Final = (1.0, 1.5, 2.0, 2.5, 3.0)
-"""Bounds of the slices by seconds of audio and by reference words a second."""
+"""Bounds of the slices by speech rate, in reference words per second."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slice:
-    """Rows that have something in common.
+    """Rows that share a value of a property.
 
     Attributes:
-        value: What, for people.
-        rows: How many were recognised.
-        words: Their word errors.
-        interval: 95 % interval of their WER; None with too few recordings.
-        numbers: The rows' numbers in the report, from 0.
+        value: The value, as displayed.
+        rows: Number of recognised rows.
+        words: Their word error counts.
+        interval: 95 % interval of their WER; None with too few blocks.
+        numbers: Numbers of the rows in the report, from 0.
     """
 
     value: str
@@ -53,21 +55,21 @@ class Slice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SliceGroup:
-    """All slices by one property, in its order."""
+    """All slices by one property, ordered by its values."""
 
     title: str
     slices: tuple[Slice, ...]
 
 
 def slice_groups(report: ModelReport, *, group_by: str | None = None) -> list[SliceGroup]:
-    """WER by duration, speech rate, channel and every column of the manifest that is not an id.
+    """WER by duration, speech rate, channel and every manifest column that is not an id.
 
-    A column of at most `MOST_VALUES` values is sliced by them, one of more numbers into `PARTS` of
-    about as many rows.
+    A column with at most `MOST_VALUES` values gives one slice per value; a column with more
+    numbers is cut into `PARTS` slices of about equal numbers of rows.
 
     Args:
-        report: The results; rows that failed take no part.
-        group_by: The column whose values are blocks of the bootstrap.
+        report: The model's results; failed rows are ignored.
+        group_by: The column whose values define the bootstrap blocks.
     """
     numbered = [(n, row) for n, row in enumerate(report.results) if row.score is not None]
     properties: list[tuple[str, Callable[[FileResult], str | None]]] = [
@@ -132,7 +134,7 @@ def _speech_rate(row: FileResult) -> str | None:
 
 
 def _column_slices(name: str, rows: Sequence[FileResult]) -> Callable[[FileResult], str | None]:
-    """What a row's slice by the column is called."""
+    """A function that names the slice of a row by the column."""
     value_of = _column(name)
     values = [value for row in rows if (value := value_of(row)) is not None]
     distinct = set(values)
@@ -172,7 +174,7 @@ def _column(name: str) -> Callable[[FileResult], str | None]:
 
 
 def _natural(value: str) -> tuple[int, float, str]:
-    """Order of slices: «до» first, numbers by value, then words, «от» last."""
+    """Sort key of slices: «до» first, numbers by value, then words, «от» last."""
     if value.startswith("до "):
         return 0, 0.0, value
     if value.startswith("от "):

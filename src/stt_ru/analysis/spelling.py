@@ -1,4 +1,4 @@
-"""How much of WER is spelling: the rate as it is and under each rule of `scoring.relaxed`."""
+"""How much of WER is spelling: the plain rate and the rate under each rule of `scoring.relaxed`."""
 
 from __future__ import annotations
 
@@ -24,11 +24,10 @@ class Spelling:
     """Errors of one report under the rules.
 
     Attributes:
-        counts: For each rule that was asked for, its errors and words; ``as_is`` are the reported
-            ones.
-        without_speech: Rows with an empty reference, or branch of it, that were recognised.
-        inserted: Words the model wrote on these rows.
-        loops: Rows in which a phrase stands ten times, and does not in the reference.
+        counts: Errors and words per requested rule; ``as_is`` holds the reported counts.
+        without_speech: Number of recognised rows whose reference, or chosen branch, is empty.
+        inserted: Number of words the model wrote on these rows.
+        loops: Number of rows in which the hypothesis loops and the reference does not.
     """
 
     counts: dict[str, ErrorCounts]
@@ -41,8 +40,8 @@ def spelling_of(report: AlignedReport, rules: Rules) -> Spelling:
     """Count the errors of a report under each rule alone and under all of them.
 
     Args:
-        report: The results; rows that failed take no part.
-        rules: Those without effect are left out.
+        report: The model's results; failed rows are ignored.
+        rules: The requested rules; rules without effect are left out.
     """
     rows = [(row, row.result.score) for row in report.rows if row.result.score is not None]
     alone = {
@@ -84,7 +83,7 @@ def _totals(rows: Iterable[tuple[AlignedRow, Score]], asked: Sequence[Rules]) ->
     for row, score in rows:
         plain = ErrorCounts(score.words.errors, score.words.length)
         counts = [plain] * len(asked)
-        if plain.errors or leave_out_words:  # else every rule has nothing to forgive
+        if plain.errors or leave_out_words:  # otherwise no rule has anything to forgive
             counts = count_each(
                 row.result.reference,
                 row.result.hypothesis or "",
@@ -100,7 +99,7 @@ def _totals(rows: Iterable[tuple[AlignedRow, Score]], asked: Sequence[Rules]) ->
 
 
 def decisions(report: ModelReport, rules: Rules) -> list[tuple[FileResult, Match]]:
-    """Every difference that the rules took for none, with its row, to be read by a person."""
+    """Every difference that the rules accepted as equal, with its row, for review by a person."""
     return [
         (row, match)
         for row in report.results
@@ -110,5 +109,5 @@ def decisions(report: ModelReport, rules: Rules) -> list[tuple[FileResult, Match
 
 
 def always(rules: Rules) -> Rules:
-    """The rules that are counted whether asked for or not, and those that were."""
+    """The given rules plus those that are always counted."""
     return replace(rules, numbers=True, compounds=True)
