@@ -1,4 +1,4 @@
-"""Measure Russian speech recognition: WER, CER and speed of models on one's own recordings."""
+"""Measure Russian speech recognition: WER, CER and speed of models on your own recordings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Time as something that is passed in, so that a test can hold it."""
+"""Time as a parameter, so that tests can control it."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ class Clock(Protocol):
     """A monotonic clock, in seconds from an unspecified moment."""
 
     def now(self) -> float:
-        """The moment it is."""
+        """The current time."""
         ...
 
     def sleep(self, seconds: float) -> None:
-        """Let the time pass; nothing for zero or less."""
+        """Wait this long; return at once for zero or less."""
         ...
 
 
 class SystemClock:
-    """The clock of the machine: monotonic, not moved by NTP or daylight saving."""
+    """The machine's clock: monotonic, unaffected by NTP or daylight saving."""
 
     def now(self) -> float:
-        """Seconds of `time.monotonic`."""
+        """Seconds from `time.monotonic`."""
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:

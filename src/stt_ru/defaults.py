@@ -1,6 +1,6 @@
-"""Defaults and names that the command line says and the library keeps, each written once.
+"""Defaults and names shared by the command line and the library, each written once.
 
-It imports nothing heavy, so that ``--help`` can say what the library will do without loading it.
+Imports nothing heavy, so that ``--help`` can state the library's defaults without loading it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ DEFAULT_MODEL: Final = "gigaam-v3-e2e-rnnt"
 EMBEDDED_MODEL: Final = "tiny-ru"
 EMBEDDED_STREAMING_MODEL: Final = "tiny-ru-stream"
 EMBEDDED: Final = (EMBEDDED_MODEL, EMBEDDED_STREAMING_MODEL)
-"""Models inside the package, for trying the tool; wherever they are named it is said."""
+"""Models inside the package, for trying the tool; marked as such wherever they are named."""
 
 QUANTIZATION: Final = "int8"
 LANGUAGE: Final = "ru"
@@ -24,7 +24,7 @@ DEVICE: Final[Device] = "auto"
 
 BATCH_SIZE: Final = 1
 
-# The search for speech
+# Voice activity detection
 
 VAD_THRESHOLD: Final = 0.5
 MIN_SPEECH_MS: Final = 250.0
@@ -47,7 +47,7 @@ SPEED: Final = 1.0
 STEP_S: Final = 0.5
 TIMEOUT_S: Final = 60.0
 
-# Agents, and systems behind a server
+# Agents and the server
 
 QUALITY_METRICS: Final = ("BLEU",)
 LATENCY_METRICS: Final = ("AL", "AP", "DAL")

@@ -1,6 +1,6 @@
-"""Every deliberate exception of the package, with the exit code it means on the command line.
+"""Every deliberate exception of the package with its command-line exit code.
 
-And what a user reads of an exception of anybody else's.
+Also how foreign exceptions are shown to the user.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from stt_ru.extras import install_command
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-# By the names of `errno`, since not every system has them all.
+# Keyed by `errno` names, since not every system defines them all.
 _SYSTEM_REASONS: Final = {
     "EACCES": "нет прав",
     "EPERM": "нет прав",
@@ -42,11 +42,11 @@ _SYSTEM_REASONS: Final = {
 
 
 def system_reason(error: OSError, known: Mapping[str, str] | None = None) -> str:
-    """Why the system refused, in Russian; of what nobody has put into words, its name and text.
+    """Why the system refused, in Russian; its name and text if no wording is known.
 
     Args:
         error: What the system raised.
-        known: Words that fit what was asked of it, by the names of `errno`.
+        known: Wordings that fit the attempted operation, keyed by `errno` names.
 
     Example:
         >>> system_reason(OSError(errno.EACCES, ""), {"EACCES": "нет прав на этот порт"})
@@ -62,7 +62,7 @@ def system_reason(error: OSError, known: Mapping[str, str] | None = None) -> str
 
 
 class SttRuError(Exception):
-    """Something asked for could not be done; its text is a sentence in Russian for the user."""
+    """A request could not be carried out; the text is a Russian sentence for the user."""
 
     exit_code: ClassVar[int] = 1
 
@@ -77,8 +77,8 @@ class ManifestError(UsageError):
     """A manifest cannot be used.
 
     Attributes:
-        problems: One sentence a fault, in the order of the file, each «eval.csv:3: …»
-            (path and line, when the fault has a line) and never empty.
+        problems: One sentence per fault, in file order, each «eval.csv:3: …» (path, and line if
+            the fault has one); never empty.
     """
 
     def __init__(self, problems: Sequence[str]) -> None:
@@ -113,7 +113,7 @@ class TranscriptionError(SttRuError):
 
 
 class ReportError(SttRuError):
-    """A report cannot be written, or a history not read."""
+    """A report cannot be written, or a history cannot be read."""
 
 
 class StreamingError(SttRuError, RuntimeError):
@@ -121,11 +121,11 @@ class StreamingError(SttRuError, RuntimeError):
 
 
 USERS_FAILURES: Final = (Exception, SystemExit)
-"""What code of the user's own may raise: a ``sys.exit`` in it fails it, and does not end us."""
+"""What user-supplied code may raise: its ``sys.exit`` is a failure and does not end the program."""
 
 
 def sentence_of(error: BaseException) -> str:
-    """An exception in one line: those of this package are sentences, of others the kind is named.
+    """An exception on one line; those from outside this package are prefixed with their type.
 
     Example:
         >>> sentence_of(ValueError("no such  word"))

@@ -1,4 +1,4 @@
-"""The loop: recognise every recording of a manifest, score its rows, a model after another."""
+"""The loop: recognise every recording of a manifest and score its rows, one model at a time."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ModelSource:
-    """A model that can be loaded when its turn comes.
+    """A model to be loaded when its turn comes.
 
     Attributes:
-        name: What the user asked for.
+        name: The name the user asked for.
         label: The name for the table.
         load: Loads it; its exception becomes the report's error.
-        concurrency: Recordings at a time; None for what the recogniser says of itself.
+        concurrency: Recordings at a time; None for the recogniser's own ``concurrency``.
     """
 
     name: str
@@ -75,7 +75,7 @@ def evaluate_models(
     variants: bool = False,
     progress: ProgressListener | None = None,
 ) -> Iterator[ModelReport]:
-    """Load the models one after another, evaluate each on the samples, and let it go.
+    """Load the models one by one, evaluate each on the samples, and free it.
 
     Args:
         sources: Models in the order of the reports.
@@ -84,13 +84,13 @@ def evaluate_models(
         progress: Told about every step.
 
     Yields:
-        One report per model, as soon as it is complete; ``error`` is set if it did not load.
+        One report per model, as soon as it is complete; if the model did not load, with ``error``.
 
     Raises:
-        UsageError: If the samples are not `Sample`s, e.g. the path of a manifest.
+        UsageError: If ``samples`` is not a list of samples but, say, the path of a manifest.
     """
     listener = progress or SilentListener()
-    # A recogniser may change the current folder.
+    # A recogniser may change the current directory.
     samples = [replace(sample, path=sample.path.absolute()) for sample in checked_samples(samples)]
     references = _references(samples, variants=variants)
     for source in sources:
@@ -109,7 +109,7 @@ def evaluate_models(
             references=references,
             progress=listener,
         )
-        del loaded  # its memory is free before the next one loads
+        del loaded  # frees its memory before the next one loads
 
 
 def evaluate(
@@ -124,26 +124,25 @@ def evaluate(
 ) -> ModelReport:
     """Recognise every recording once and score its rows.
 
-    A recording that fails is a row's error, never an exception of this function.
+    A recording that fails becomes an error of its rows, never an exception of this function.
 
     Args:
-        recognizer: A `stt_ru.Transcriber` or anything that is a `Recognizer`; or one that has been
-            asked already what it says of itself.
+        recognizer: A `stt_ru.Transcriber` or any other `Recognizer`; or a `LoadedRecognizer`.
         samples: Manifest rows; rows of one file are one recording.
         label: The name for the table; None for the recogniser's ``label`` or ``name``.
-        concurrency: Recordings at a time, each in a thread of its own; None for the recogniser's
-            ``concurrency``, or 1 when it has none.
-        variants: Read «{тысяча|1000}», «{ну}» and «<*>» in the samples' texts: the branch with the
-            fewest errors is what the hypothesis is compared with.
-        references: The samples' texts as they are compared; None to read them.
+        concurrency: Recordings at a time, each in its own thread; None for the recogniser's
+            ``concurrency``, or 1 if it has none.
+        variants: Read «{тысяча|1000}», «{ну}» and «<*>» in the samples' texts: the hypothesis is
+            compared with the branch that gives the fewest errors.
+        references: The samples' texts as compared; None to read them here.
         progress: Told about every recording.
 
     Returns:
-        A report with one result per sample, in their order.
+        A report with one result per sample, in order.
 
     Raises:
-        UsageError: If the recogniser, the samples or ``concurrency`` is not what it should be, or
-            the marks of a text cannot be read.
+        UsageError: If the recogniser, the samples or ``concurrency`` is invalid, or the marks of
+            a text cannot be read.
     """
     loaded = recognizer
     if not isinstance(loaded, LoadedRecognizer):
@@ -158,7 +157,7 @@ def evaluate(
         references = _references(samples, variants=variants)
     results: list[FileResult | None] = [None] * len(samples)
     durations_s: list[float] = []
-    warnings: dict[int, list[str]] = {}  # of each recording, by its first row
+    warnings: dict[int, list[str]] = {}  # per recording, keyed by its first row
     tally = Tally(
         progress or SilentListener(),
         label,
@@ -167,7 +166,7 @@ def evaluate(
     )
     tally.tell()
     for outcome in _recognized(loaded, recordings, concurrency or info.concurrency):
-        if outcome is None:  # some time has passed
+        if outcome is None:  # nothing finished, but time has passed
             tally.tell()
             continue
         rows = outcome.recording.rows
@@ -192,7 +191,7 @@ def evaluate(
         label=label,
         rows=len(samples),
         results=complete,
-        audio_s=math.fsum(durations_s),  # whatever order they finished in
+        audio_s=math.fsum(durations_s),  # the same in whatever order they finished
         wall_s=wall_s,
         warnings=(
             *loaded.warnings(),
@@ -204,10 +203,10 @@ def evaluate(
 
 
 def _load(source: ModelSource) -> LoadedRecognizer:
-    """The model, asked and checked; whatever its code raises is a `SttRuError`.
+    """The model, loaded and checked; whatever its code raises becomes an `SttRuError`.
 
-    It runs in a thread of its own, where no Ctrl+C of the user's arrives: also an exception that
-    would end the program is the model's own, e.g. the `SystemExit` of a library.
+    It runs in its own thread, where the user's Ctrl+C never arrives: so even an exception that
+    would end the program comes from the model, e.g. the `SystemExit` of a library.
     """
     try:
         return LoadedRecognizer.of(source.load())
@@ -222,7 +221,7 @@ def checked_samples(samples: object) -> list[Sample]:
     """The samples as a list.
 
     Raises:
-        UsageError: If they are something else, as the path of a manifest or one sample alone.
+        UsageError: If they are anything else, e.g. the path of a manifest or a single sample.
     """
     if isinstance(samples, (str, os.PathLike, Sample)) or not isinstance(samples, Iterable):
         raise UsageError(
@@ -230,8 +229,8 @@ def checked_samples(samples: object) -> list[Sample]:
             "load_manifest(путь)"
         )
     found = list(samples)
-    if strange := [sample for sample in found if not isinstance(sample, Sample)]:
-        raise UsageError(f"samples: нужны Sample, а не {strange[0]!r}")
+    if invalid := [sample for sample in found if not isinstance(sample, Sample)]:
+        raise UsageError(f"samples: нужны Sample, а не {invalid[0]!r}")
     return found
 
 
@@ -255,7 +254,7 @@ class _Recording:
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What came of one recording: a transcript or an error, and the wall seconds it took."""
+    """The outcome of one recording: a transcript or an error, and the wall seconds it took."""
 
     recording: _Recording
     transcript: Transcript | None
@@ -283,19 +282,19 @@ def _recordings(samples: Sequence[Sample]) -> list[_Recording]:
 
 
 def _file(path: Path) -> tuple[object, int]:
-    """What is equal for the names of one file («./», links), and its size in bytes."""
+    """A key that is equal for all names of one file («./», links), and its size in bytes."""
     try:
         status = path.stat()
     except (OSError, ValueError):
-        return path, 0  # its turn will tell what is wrong with it
+        return path, 0  # what is wrong is reported when it is read
     return (status.st_dev, status.st_ino), status.st_size
 
 
 def _recognized(
     loaded: LoadedRecognizer, recordings: Sequence[_Recording], threads: int
 ) -> Iterator[_Outcome | None]:
-    """Outcomes as they come; None now and then while nothing does."""
-    # The largest first, so that a long one at the end does not leave cores idle.
+    """Outcomes as they come; None now and then while there are none."""
+    # Largest first, so that a long one at the end does not leave cores idle.
     largest_first = sorted(recordings, key=lambda recording: recording.size, reverse=True)
     return map_in_background(
         partial(_transcribe, loaded),
@@ -319,7 +318,7 @@ def _transcribe(loaded: LoadedRecognizer, recording: _Recording) -> _Outcome:
             error = f"{loaded.info.name}.transcribe вернул {kind}, а нужен Transcript"
     except SttRuError as failure:
         error = str(failure)
-    except BaseException as failure:  # as in _load; the outcome of a dead thread would never come
+    except BaseException as failure:  # as in _load; a dead thread would never deliver an outcome
         logger.debug("%s failed", recording.path, exc_info=True)
         error = sentence_of(failure)
     return _Outcome(recording, transcript, error, time.perf_counter() - started)
@@ -348,8 +347,8 @@ def _score_rows(
             )
             continue
         assert transcript is not None
-        reference, heard = references[row], normalize(hypothesis)
-        score, chosen = score_reference(reference, heard)
+        reference, normalized = references[row], normalize(hypothesis)
+        score, chosen = score_reference(reference, normalized)
         yield FileResult(
             audio=sample.audio,
             channel=sample.channel,
@@ -362,7 +361,7 @@ def _score_rows(
             from_cache=transcript.from_cache,
             segments=transcript.segments_of(sample.channel),
             extra=sample.extra,
-            compared=(reference, heard) if isinstance(reference, str) else None,
+            compared=(reference, normalized) if isinstance(reference, str) else None,
         )
 
 

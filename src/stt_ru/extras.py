@@ -1,4 +1,4 @@
-"""What to type to have an optional feature: the one place that knows how an extra is installed."""
+"""What to type to get an optional feature: the only place that knows how to install an extra."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 
 
 def install_command(extra: str) -> str:
-    """The command that installs the packages of an extra, to be pasted into a shell.
+    """The shell command that installs the packages of an extra.
 
-    It names the packages, as the installed stt-ru declares them: ``.[extra]`` means something only
-    in the repository, and ``stt-ru`` in the index is another program.
+    It names the packages as the installed stt-ru declares them: ``.[extra]`` works only in the
+    repository, and ``stt-ru`` on the package index is a different program.
 
     Example:
         >>> install_command("media").startswith('pip install "av>=')
@@ -23,7 +23,7 @@ def _packages(extra: str) -> list[str]:
 
     try:
         declared = requires("stt-ru") or []
-    except PackageNotFoundError:  # put on the path by hand, so the repository is at hand
+    except PackageNotFoundError:  # on the path but not installed: this is the repository
         return [f".[{extra}]"]
     parts = [line.partition(";") for line in declared]
     wanted = re.compile(rf"""\s*extra\s*==\s*['"]{re.escape(extra)}['"]\s*""")

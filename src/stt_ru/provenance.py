@@ -1,4 +1,4 @@
-"""How figures were made: the signature of a report, and the one place that writes signatures."""
+"""How figures were made: a report's signature, and the only place that writes signatures."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from stt_ru.manifest import Sample
 
 EMPTY_RULE: Final = "insertions"
-"""Words against an empty reference are insertions."""
+"""Hypothesis words against an empty reference are insertions."""
 
 RECOGNISED_BY: Final = ("stt-ru", "onnx-asr", "onnxruntime")
-"""Packages whose versions can move what is recognised."""
+"""Packages whose versions can change what is recognised."""
 
 SCORED_BY: Final = ("stt-ru",)
-"""Packages whose versions can move how stored texts are scored."""
+"""Packages whose versions can change how stored texts are scored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Everything that can move a report's figures; equal ones mean comparable figures."""
+    """Everything that can change a report's figures; equal signatures mean comparable figures."""
 
     fields: Mapping[str, str]
 
@@ -38,10 +38,10 @@ class Signature:
 
     @classmethod
     def parse(cls, text: str) -> Signature:
-        """The signature that is written as ``text``.
+        """The signature written as ``text``.
 
         Raises:
-            ValueError: If a field has no «:» or stands twice.
+            ValueError: If a field has no «:» or occurs twice.
 
         Example:
             >>> Signature.parse("model:C%3A/a|lang:ru").fields
@@ -60,7 +60,7 @@ _ESCAPES = {"%": "%25", "|": "%7C", ":": "%3A", "\n": "%0A"}
 
 
 def _escape(value: str) -> str:
-    for character, escape in _ESCAPES.items():  # «%» first: the others write it
+    for character, escape in _ESCAPES.items():  # «%» first: the other escapes contain it
         value = value.replace(character, escape)
     return value
 
@@ -82,11 +82,11 @@ def sign(
     """The signature of figures made now.
 
     Args:
-        about: The model first, then all that is its own: settings, how it was asked.
+        about: The model first, then everything specific to it: settings, how it was run.
         samples: The rows.
         references: As in `references_digest`.
-        variants: Whether marks of `stt_ru.text.marked_references` are read in the references.
-        packages: Those whose versions matter.
+        variants: Whether the marks of `stt_ru.text.marked_references` are read in the references.
+        packages: Packages whose versions matter.
     """
     return Signature(
         {
@@ -104,10 +104,10 @@ def sign_again(
     references: Sequence[str | Marked] | None = None,
     variants: bool,
 ) -> Signature:
-    """The signature of texts that were scored before and now are scored by today's rules.
+    """The signature of texts scored before and now scored again by the current rules.
 
     Args:
-        earlier: Fields of the signature they had.
+        earlier: Fields of their earlier signature.
         samples: The rows.
         references: As in `references_digest`.
         variants: As in `sign`.
@@ -116,10 +116,10 @@ def sign_again(
 
 
 def join(signatures: Iterable[Signature | None], samples: Sequence[Sample]) -> Signature:
-    """The signature of all parts together; what differs between them is named for each.
+    """The signature of all parts together; where they differ, every value is listed.
 
     Args:
-        signatures: Of the parts; None counts as no part.
+        signatures: One per part; None is skipped.
         samples: The rows of all parts.
     """
     parts = [signature.fields for signature in signatures if signature is not None]
@@ -156,12 +156,12 @@ def references_digest(
     *,
     variants: bool = False,
 ) -> str:
-    """First 12 hex digits of the SHA-256 over the rows: equal digests mean equal questions.
+    """First 12 hex digits of the SHA-256 over the rows: equal digests mean the same test set.
 
     Args:
         samples: The rows.
-        references: Their texts as they are compared, where they have been read; None to read them.
-        variants: Whether marks of `stt_ru.text.marked_references` are read in the references.
+        references: Their texts as compared, if already read; None to read them here.
+        variants: Whether the marks of `stt_ru.text.marked_references` are read in the references.
     """
     if references is None:
         texts = ((sample.audio, sample.text) for sample in samples)

@@ -25,9 +25,9 @@ class Segment:
         start: Seconds from the start of the recording.
         end: Seconds from the start of the recording.
         text: As the model wrote it.
-        channel: The lowest channel of the track it was heard on, from 0.
-        word_starts: Where each word between blanks of the text begins, seconds from the start of
-            the recording; empty when the model does not say.
+        channel: The lowest channel of the track it comes from, from 0.
+        word_starts: Where each whitespace-separated word begins, seconds from the start of the
+            recording; empty if the model gives no times.
     """
 
     start: float
@@ -51,13 +51,13 @@ class Segment:
 
 
 def checked_seconds(name: str, value: object) -> float:
-    """The value as seconds: NumPy's numbers too, but only what can be a length of time.
+    """The value as seconds; accepts NumPy numbers, refuses anything but a length of time.
 
     Raises:
-        UsageError: Calling the value by its name.
+        UsageError: If it is refused; the message names the value.
     """
     try:
-        seconds = float(value)  # type: ignore[arg-type]  # what is no number is refused
+        seconds = float(value)  # type: ignore[arg-type]  # non-numbers are refused below
     except (TypeError, ValueError, OverflowError):
         seconds = math.nan
     if isinstance(value, str | bool) or not 0 <= seconds < math.inf:
@@ -67,25 +67,25 @@ def checked_seconds(name: str, value: object) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileResult:
-    """One manifest row as one model heard it.
+    """One manifest row as one model recognised it.
 
     Attributes:
         audio: The recording as the manifest names it.
         channel: Channel of the row, from 0; None for the whole recording.
-        reference: The reference text as the manifest has it.
-        chosen: The branch of a reference with variants that the text was compared with, as
-            written; None when the reference has none, or they were not read.
-        hypothesis: The recognised text as the model wrote it; None when the row failed.
-        score: Word and character errors after normalisation; None when the row failed.
-        duration: Seconds of audio decoded; None when unknown.
-        seconds: Wall seconds of decoding and recognising the recording, shared by its rows; None
-            when it failed.
-        error: Why the row failed, a sentence in Russian; None when it did not.
+        reference: The reference as the manifest has it.
+        chosen: The branch of a reference with variants that the hypothesis was compared with, as
+            written; None if the reference has no variants or they were not read.
+        hypothesis: The recognised text as the model wrote it; None if the row failed.
+        score: Word and character errors after normalisation; None if the row failed.
+        duration: Seconds of audio decoded; None if unknown.
+        seconds: Wall seconds spent decoding and recognising the recording, shared by its rows;
+            None if it failed.
+        error: Why the row failed, a sentence in Russian; None if it did not.
         from_cache: Whether its text was recognised in an earlier run.
-        segments: Where the text was heard; empty when that is not known.
+        segments: Where in the recording the text is; empty if unknown.
         extra: The manifest's other columns.
-        compared: The reference, or its branch, and the hypothesis after `stt_ru.normalize`, as they
-            were scored; None when that was done elsewhere, as for a report read back.
+        compared: The reference (or its branch) and the hypothesis after `stt_ru.normalize`, as
+            scored; None if that was done elsewhere, e.g. for a report read back.
     """
 
     audio: str
@@ -111,26 +111,26 @@ class FileResult:
 
     @property
     def wer(self) -> float | None:
-        """Word error rate, a fraction; None when the row failed or its reference has no words."""
+        """Word error rate, a fraction; None if the row failed or its reference has no words."""
         return self.score.words.rate if self.score else None
 
     @property
     def cer(self) -> float | None:
-        """Character error rate, a fraction; None when the row failed or its reference is empty."""
+        """Character error rate, a fraction; None if the row failed or its reference is empty."""
         return self.score.chars.rate if self.score else None
 
     @property
     def compared_text(self) -> str:
-        """What the hypothesis was compared with: the reference, or its branch."""
+        """The text that the hypothesis was compared with: the reference, or its branch."""
         return self.reference if self.chosen is None else self.chosen
 
     @property
     def digits_mismatch(self) -> bool:
-        """Whether figures stand only in the reference or only in the hypothesis."""
+        """Whether digits occur only in the reference or only in the hypothesis."""
         if self.hypothesis is None or self.score is None:
             return False
         if self.chosen is not None and (not self.score.words.errors or has_anything(self.chosen)):
-            return False  # «<*>» may stand for figures
+            return False  # «<*>» may stand for digits
         return has_digits(self.compared_text) != has_digits(self.hypothesis)
 
 
@@ -140,14 +140,14 @@ class ModelReport:
 
     Attributes:
         model: The name the user asked for.
-        label: The name the table shows, e.g. with the folder of the weights or «демонстрационная».
-        rows: Manifest rows asked for, recognised or not.
-        results: One result a row in manifest order; empty when the model did not load.
-        audio_s: Seconds of audio of the recognised recordings, each counted once.
-        wall_s: Wall seconds of the model's loop, reading and failures included, loading not.
-        error: Why the model did not load; None when it did.
+        label: The name in the table, e.g. with the folder of the weights or «демонстрационная».
+        rows: Manifest rows requested, recognised or not.
+        results: One result per row in manifest order; empty if the model did not load.
+        audio_s: Seconds of audio in the recognised recordings, each counted once.
+        wall_s: Wall seconds of the model's loop, including reading and failures but not loading.
+        error: Why the model did not load; None if it did.
         warnings: Sentences in Russian about the model and its recordings.
-        signature: How the figures were made; None when the model did not load.
+        signature: How the figures were made; None if the model did not load.
     """
 
     model: str
@@ -161,7 +161,7 @@ class ModelReport:
     signature: Signature | None = None
 
     def __post_init__(self) -> None:
-        # A list would make equal reports unequal to those read back, and could change under us.
+        # A list would make a report unequal to the same one read back, and could be modified later.
         object.__setattr__(self, "results", tuple(self.results))
         object.__setattr__(self, "warnings", tuple(self.warnings))
 
@@ -182,27 +182,27 @@ class ModelReport:
 
     @property
     def speed(self) -> float | None:
-        """Seconds of audio a wall second; None when durations are unknown or nothing was done."""
+        """Seconds of audio per wall second; None if durations are unknown or nothing was done."""
         return self.audio_s / self.wall_s if self.audio_s and self.wall_s else None
 
     @property
     def files(self) -> int:
-        """Manifest rows."""
+        """Number of manifest rows."""
         return self.rows
 
     @property
     def has_branches(self) -> bool:
-        """Whether a row was compared with a branch of its reference."""
+        """Whether any row was compared with a branch of its reference."""
         return any(result.chosen is not None for result in self.results)
 
     @property
     def failed(self) -> int:
-        """Rows that were not recognised; all of them when the model did not load."""
+        """Number of rows that were not recognised; all of them if the model did not load."""
         if self.error is not None:
             return self.rows
         return sum(result.error is not None for result in self.results)
 
     @property
     def digits_mismatch(self) -> int:
-        """Rows in which figures stand only in the reference or only in the hypothesis."""
+        """Number of rows with digits only in the reference or only in the hypothesis."""
         return sum(result.digits_mismatch for result in self.results)
