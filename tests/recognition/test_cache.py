@@ -186,3 +186,40 @@ def test_a_folder_that_cannot_be_is_refused_early(tmp_path: Path) -> None:
         check_folder(tmp_path / "file", "--cache")
     with pytest.raises(UsageError, match=r"--cache .* не удаётся записать"):
         check_folder(tmp_path / "no" / "where", "--cache")
+
+
+@pytest.mark.parametrize(
+    ("written", "changed"),
+    [(r"\u0434\u0430", r"\u043d\u0435\u0442"), ('"duration": 2.0', '"duration": 3.0')],
+    ids=["text", "duration"],
+)
+def test_a_file_that_was_changed_is_not_believed(place: Path, written: str, changed: str) -> None:
+    """Also where it still reads as a transcript: by a bad disk, or by hand."""
+    cached(place, a="да")[0].transcribe(place / "a.wav")
+    (file,) = (place / "cache").iterdir()
+    text = file.read_text()
+    assert written in text
+    file.write_text(text.replace(written, changed))
+    again, asked = cached(place, a="да")
+    assert again.transcribe(place / "a.wav").text == "да"
+    assert (asked, "испорчен" in again.warnings[-1]) == (["a.wav"], True)
+
+
+def test_a_pipe_in_place_of_a_file_is_not_waited_for(place: Path) -> None:
+    cached(place, a="да")[0].transcribe(place / "a.wav")
+    (file,) = (place / "cache").iterdir()
+    file.unlink()
+    os.mkfifo(file)
+    again, asked = cached(place, a="да")
+    assert again.transcribe(place / "a.wav").text == "да"
+    assert (asked, "испорчен" in again.warnings[-1]) == (["a.wav"], True)
+
+
+def test_what_killed_runs_left_is_swept(place: Path) -> None:
+    old, young = (place / "cache" / f".x.json.{n}.tmp" for n in "01")
+    for file in (old, young):
+        file.touch()
+    os.utime(old, (0, 0))
+    cached(place, a="да")
+    assert not old.exists()
+    assert young.exists()

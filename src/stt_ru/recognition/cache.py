@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import stat
 import threading
+import time
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -19,12 +21,13 @@ from stt_ru.results import Segment
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-VERSION: Final = "2"
+VERSION: Final = "3"
 """Of the files' layout; another one is another key."""
 
 _NO_MATTER: Final = frozenset({"workers"})  # settings that do not move the text
 _PACKAGES: Final = ("stt-ru", "onnx-asr", "onnxruntime", "soxr", "soundfile")
 _BLOCK: Final = 1 << 20  # bytes hashed at a time
+_LEFT_S: Final = 3_600  # a file that has been half written for so long will stay so
 
 
 class CachedRecognizer:
@@ -59,6 +62,7 @@ class CachedRecognizer:
         self.knows_channels = info.knows_channels
         if info.settings is not None:
             self.settings = info.settings
+        _sweep(folder)
         self._lock = threading.Lock()
         self._broken: list[str] = []
         self.hits = self.asked = 0
@@ -120,10 +124,12 @@ class CachedRecognizer:
 
     def _read(self, place: Path, key: Mapping[str, str], source: str) -> Transcript | None:
         try:
+            if not stat.S_ISREG(place.stat().st_mode):  # a FIFO would be read for ever
+                raise ValueError("not a file")
             document = json.loads(place.read_bytes())
         except FileNotFoundError:
             return None
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             document = None
         transcript = _transcript(document, key)
         if transcript is None:
@@ -144,6 +150,7 @@ class CachedRecognizer:
             "channel_map": list(transcript.channel_map),
             "warnings": list(transcript.warnings),
         }
+        document["checksum"] = _checksum(document)
         try:
             write_whole(place, [json.dumps(document)])
         except OSError as error:
@@ -164,7 +171,7 @@ def _digest(path: Path) -> str:
 def _transcript(document: Any, key: Mapping[str, str]) -> Transcript | None:
     """The transcript of a cache file; None when it is not what was written under this key."""
     try:
-        if document["key"] != key:
+        if document["key"] != key or document.pop("checksum") != _checksum(document):
             return None
         return Transcript(
             segments=tuple(
@@ -177,8 +184,21 @@ def _transcript(document: Any, key: Mapping[str, str]) -> Transcript | None:
             warnings=tuple(str(warning) for warning in document["warnings"]),
             from_cache=True,
         )
-    except (KeyError, TypeError, ValueError, SttRuError):
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError, SttRuError):
         return None
+
+
+def _checksum(document: Mapping[str, Any]) -> str:
+    """By what a file is known to hold what was written, to the last figure."""
+    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what killed runs left half written."""
+    for left in folder.glob(".*.json.*.tmp"):
+        with contextlib.suppress(OSError):
+            if time.time() - left.stat().st_mtime > _LEFT_S:
+                left.unlink()
 
 
 def _stamp(path: Path) -> tuple[int, int]:
