@@ -139,7 +139,7 @@ class CachedRecognizer:
         return replace(transcript, model=self.name, source=source)
 
     def _write(self, place: Path, key: Mapping[str, str], transcript: Transcript) -> None:
-        document = {
+        document: dict[str, Any] = {
             "key": key,
             "segments": [
                 [s.start, s.end, s.text, s.channel, list(s.word_starts)]
