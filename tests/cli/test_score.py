@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 
 import pytest
 
@@ -143,3 +145,32 @@ def test_spelling_is_shown_beside_the_table_when_asked(place: Place) -> None:
     (place.folder / "names").write_text("одно\n", encoding="utf-8")
     done = place.run("score", "refs.trn", "hyps.trn", "--glossary", "names", code=2)
     assert "names:1: нужны хотя бы две формы" in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="no such files there")
+@pytest.mark.parametrize("name", ["канал", "/dev/zero", "/dev/stdin", "каталог"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["score", "{}", "hyp.txt"],
+        ["score", "hyp.txt", "{}"],
+        ["score", "hyp.txt", "hyp.txt", "--glossary", "{}"],
+        ["score", "hyp.txt", "--manifest", "{}.csv"],
+        ["report", "{}", "-o", "out.html"],
+        ["compare", "{}", "{}"],
+        ["stream", "eval.csv", "-m", "tiny-ru", "--timings", "{}"],
+        ["simul", "--source", "{}", "--target", "hyp.txt", "--agent", "agent.py"],
+    ],
+    ids=lambda command: " ".join(command[:2]),
+)
+def test_what_is_not_a_file_is_refused_and_never_waited_for(
+    place: Place, command: list[str], name: str
+) -> None:
+    (place.folder / "hyp.txt").write_text("раз\n", encoding="utf-8")
+    (place.folder / "каталог").mkdir()
+    os.mkfifo(place.folder / "канал")
+    os.mkfifo(place.folder / "канал.csv")
+    done = place.run(*(word.format(name) for word in command), code=None)
+    assert done.returncode == 2
+    assert done.stderr.startswith("Ошибка: ")

@@ -48,6 +48,22 @@ def kind(mode: int) -> str:
     return next((word for is_kind, word in _KINDS if is_kind(mode)), "особый файл")
 
 
+class IrregularFileError(OSError):
+    """A FIFO, socket, device or directory in place of a file: reading it may never end."""
+
+
+def read_regular(path: str | Path) -> bytes:
+    """The content of a regular file.
+
+    Raises:
+        OSError: If it cannot be read; an `IrregularFileError` if it is not a regular file.
+    """
+    mode = Path(path).stat().st_mode
+    if not stat.S_ISREG(mode):
+        raise IrregularFileError(f"это {kind(mode)}, а не файл")
+    return Path(path).read_bytes()
+
+
 def read_text(name: str) -> str:
     """Text of a regular UTF-8 file without its byte order mark; line ends are kept.
 
@@ -55,7 +71,7 @@ def read_text(name: str) -> str:
         ManifestError: If it cannot be read, or is not UTF-8 text: named for what it looks like.
     """
     try:
-        data = Path(name).read_bytes()
+        data = read_regular(name)
     except OSError as error:
         raise ManifestError([f"{name}: {describe_os_error(error)}"]) from error
     data = data.removeprefix(b"\xef\xbb\xbf")

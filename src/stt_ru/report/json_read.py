@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from stt_ru.errors import UsageError
-from stt_ru.files.reading import describe_os_error
+from stt_ru.files.reading import describe_os_error, read_regular
 from stt_ru.files.wording import shown
 from stt_ru.provenance import Signature
 from stt_ru.report.envelope import open_envelope, written
@@ -20,6 +19,7 @@ from stt_ru.text.marked_references import Marked, VariantsError, read_reference
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 _NUMBER: Final = (int, float)
 
@@ -48,7 +48,7 @@ def read_report(path: str | Path) -> StoredReport:
         UsageError: If it cannot be read, or is no report; says where and what is wrong.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
+        text = read_regular(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: это не отчёт stt-ru: файл не в UTF-8") from error
     except OSError as error:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from stt_ru.errors import ReportError
-from stt_ru.files.reading import describe_os_error
+from stt_ru.files.reading import describe_os_error, read_regular
 from stt_ru.files.writing import write_report
 from stt_ru.streaming.measures.evaluation import evaluate_streaming
 from stt_ru.streaming.queue.chunks import InputChunk, OutputChunk, Signal, TranscriptionChunk
@@ -102,10 +102,10 @@ def load_history(path: Path) -> History:
         ReportError: If it cannot be read, or is not such a history.
     """
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(read_regular(path))
     except OSError as error:
         raise ReportError(f"история {path} не прочитана: {describe_os_error(error)}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ReportError(f"история {path}: это не JSON: {error}") from error
     version = data.get("schema_version") if isinstance(data, dict) else None
     if version != SCHEMA_VERSION:

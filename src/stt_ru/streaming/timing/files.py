@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from stt_ru.errors import UsageError
-from stt_ru.files.reading import describe_os_error
+from stt_ru.files.reading import describe_os_error, read_regular
 from stt_ru.files.writing import write_report
 from stt_ru.streaming.timing.transcription import Transcription, timed_transcription, words_to_json
 from stt_ru.text.normalize import normalize
@@ -178,7 +178,7 @@ def _textgrid_tiers(values: Iterator[str]) -> dict[str, list[WordTime]]:
 
 def _lines(path: Path) -> list[str]:
     try:
-        data = path.read_bytes()
+        data = read_regular(path)
     except OSError as error:
         raise UsageError(f"{path}: {describe_os_error(error)}") from error
     encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
