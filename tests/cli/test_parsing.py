@@ -20,7 +20,7 @@ def command(
     count: Annotated[int, typer.Option("-c", "--count")] = 1,
     names: Annotated[list[str] | None, typer.Option("--names")] = None,
     fast: Annotated[bool | None, typer.Option("--fast/--slow")] = None,
-    word: Annotated[str, typer.Option("--word", parser=str.lower, envvar="WORD")] = "да",
+    word: Annotated[str, typer.Option("--word", parser=str.lower)] = "да",
 ) -> None:
     typer.echo(" ".join(sorted(given_parameters(ctx))))
 
@@ -36,10 +36,6 @@ def command(
 )
 def test_what_is_given_with_its_default_is_given(arguments: str, given: str) -> None:
     assert CliRunner().invoke(app, arguments.split()).output.split() == given.split()
-
-
-def test_what_the_environment_says_is_given() -> None:
-    assert CliRunner().invoke(app, [], env={"WORD": "да"}).output.split() == ["word"]
 
 
 def test_what_streaming_models_do_not_heed_are_parameters() -> None:
