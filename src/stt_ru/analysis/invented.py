@@ -78,13 +78,13 @@ def invented_texts(report: AlignedReport) -> list[Invented]:
 
 
 def _candidates(row: AlignedRow) -> Iterator[str]:
-    heard = row.hypothesis
-    yield from (phrase for phrase in STOCK if _holds(heard, phrase))
+    hypothesis = row.hypothesis
+    yield from (phrase for phrase in STOCK if _holds(hypothesis, phrase))
     score = row.result.score
     assert score is not None
     right = score.words.length - score.words.substitutions - score.words.deletions
-    if right == 0 and heard.count(" ") >= LEAST_WORDS - 1:
-        yield heard
+    if right == 0 and hypothesis.count(" ") >= LEAST_WORDS - 1:
+        yield hypothesis
 
 
 def _are_unrelated(rows: Sequence[AlignedRow]) -> bool:

@@ -30,7 +30,7 @@ def run() -> int:
     interruption.listen()
     for variable in ONE_THREAD:
         os.environ.setdefault(variable, "1")
-    os.environ.setdefault("HF_HUB_VERBOSITY", "error")  # what fails is said in our own words
+    os.environ.setdefault("HF_HUB_VERBOSITY", "error")  # failures are reported in our own words
     try:
         code = _run_command()
     except KeyboardInterrupt:

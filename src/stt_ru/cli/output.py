@@ -43,7 +43,7 @@ class AskedRules:
         return self.numbers or self.fillers or self.glossary is not None
 
     def check(self) -> None:
-        """Read the glossary, so that a broken one is said before any work is done.
+        """Read the glossary, so that a broken one is reported before any work is done.
 
         Raises:
             UsageError: If it cannot be read.
@@ -259,7 +259,7 @@ def save_report(output: Path, render: Callable[[], Iterable[str] | Iterable[byte
 
 
 def succeeds(write: Callable[[], None]) -> bool:
-    """Whether something could be printed or saved; why it could not is said."""
+    """Whether something could be printed or saved; the reason is printed if not."""
     try:
         write()
     except ReportError as error:

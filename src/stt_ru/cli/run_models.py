@@ -143,13 +143,13 @@ def run_models(
     keep: Callable[[Sequence[Report]], None],
     quiet: bool,
 ) -> tuple[list[Report], Interrupted | None]:
-    """Take the reports one after another, as far as the user lets it; where it ends is said.
+    """Take the reports one after another until the user interrupts, which is reported.
 
     Stdout is the table's: what a recogniser of the user's prints goes where messages go. Relative
     paths are of the folder the user stands in, which a recogniser may leave.
 
     Args:
-        evaluate: Makes the reports, and is told whom to show the progress.
+        evaluate: Makes the reports; called with the progress listener.
         expected: How many reports there will be.
         keep: Saves those that are complete before the next model loads, whose code may end the
             process.

@@ -31,7 +31,7 @@ class ModelRequest:
 
     @property
     def is_factory(self) -> bool:
-        """Whether a recogniser of the user's own is meant, as in ``my_model.py:make``."""
+        """Whether a user-supplied recogniser is meant, as in ``my_model.py:make``."""
         module, _, function = self.name.rpartition(":")
         return self.folder is None and bool(module) and function.isidentifier()
 

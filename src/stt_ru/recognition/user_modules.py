@@ -1,4 +1,4 @@
-"""Modules of the user's own: recognisers for ``-m``, agents, measures.
+"""User-supplied modules: recognisers for ``-m``, agents, measures.
 
 Their code may do anything, also end the program: whatever it raises while it loads is one sentence.
 """
@@ -47,7 +47,7 @@ def load_module(name: str, option: str, value: str | None = None) -> ModuleType:
 
 
 def user_factory(name: str) -> Callable[[], Any]:
-    """The function that makes a recogniser of the user's own.
+    """The function that makes a user-supplied recogniser.
 
     Args:
         name: ``module:function``; the module is importable, or a path that ends in ``.py``.

@@ -67,7 +67,7 @@ def json_pieces(
 
 
 def open_envelope(text: str, *, name: str, kinds: Collection[Kind]) -> dict[str, Any]:
-    """The document in a JSON text, if it is a report of ours of one of these kinds.
+    """The document in a JSON text, if it is one of our reports and of one of these kinds.
 
     Args:
         text: A whole file.

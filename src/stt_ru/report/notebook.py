@@ -69,17 +69,17 @@ def to_html(report: ModelReport) -> str:
 
 def _row(row: FileResult) -> str:
     words = []
-    for true, heard in AlignedRow(row).pairs:
-        if true == ANYTHING:
-            words.append(f"<i>{escape(heard or '')}</i>")
-        elif true == heard:
-            words.append(escape(true or ""))
-        elif heard is None:
-            words.append(_marked("del", true or ""))
-        elif true is None:
-            words.append(_marked("ins", f"+{heard}"))
+    for reference, hypothesis in AlignedRow(row).pairs:
+        if reference == ANYTHING:
+            words.append(f"<i>{escape(hypothesis or '')}</i>")
+        elif reference == hypothesis:
+            words.append(escape(reference or ""))
+        elif hypothesis is None:
+            words.append(_marked("del", reference or ""))
+        elif reference is None:
+            words.append(_marked("ins", f"+{hypothesis}"))
         else:
-            words.append(_marked("sub", f"{true} → {heard}"))
+            words.append(_marked("sub", f"{reference} → {hypothesis}"))
     return f"<p><b>{escape(row.audio)}</b> {percent(row.wer)} %<br>{' '.join(words)}</p>"
 
 

@@ -1,4 +1,4 @@
-"""What is said beside the table: which model is better, what misleads, what went wrong."""
+"""Sentences beside the table: which model is better, what misleads, what went wrong."""
 
 from __future__ import annotations
 

@@ -96,9 +96,9 @@ def score_branch(branch: str, hypothesis: str) -> Score:
         EditCounts(substitutions=0, deletions=0, insertions=0, length=1)
     """
     return total_score(
-        score_texts(" ".join(true), " ".join(heard))
-        for true, heard in _stretches(branch, hypothesis)
-        if true is not None
+        score_texts(" ".join(reference), " ".join(hypothesis_words))
+        for reference, hypothesis_words in _stretches(branch, hypothesis)
+        if reference is not None
     )
 
 
@@ -116,11 +116,11 @@ def align_branch(branch: str, hypothesis: str) -> list[Pair]:
         [('да', 'да'), ('<*>', 'ну')]
     """
     pairs: list[Pair] = []
-    for true, heard in _stretches(branch, hypothesis):
-        if true is None:
-            pairs += [(ANYTHING, word) for word in heard]
+    for reference, hypothesis_words in _stretches(branch, hypothesis):
+        if reference is None:
+            pairs += [(ANYTHING, word) for word in hypothesis_words]
         else:
-            pairs += align(true, heard)
+            pairs += align(reference, hypothesis_words)
     return pairs
 
 
@@ -132,10 +132,10 @@ def align_texts(reference: str, chosen: str | None, hypothesis: str) -> list[Pai
         chosen: The branch of it; None when it has no marks.
         hypothesis: The recognised text as written.
     """
-    heard = normalize(hypothesis)
+    hypothesis_words = normalize(hypothesis)
     if chosen is not None:
-        return align_branch(chosen, heard)
-    return align(normalize(reference).split(), heard.split())
+        return align_branch(chosen, hypothesis_words)
+    return align(normalize(reference).split(), hypothesis_words.split())
 
 
 def _stretches(branch: str, hypothesis: str) -> Iterator[tuple[list[str] | None, list[str]]]:
@@ -144,9 +144,9 @@ def _stretches(branch: str, hypothesis: str) -> Iterator[tuple[list[str] | None,
     The cheapest division, as in `choose_branch`; of equal ones that in which «<*>» comes first.
     """
     words = Alternative.of(branch).words
-    heard = hypothesis.split()
+    hypothesis_words = hypothesis.split()
     if ANYTHING not in words:
-        yield normalize(branch).split(), heard
+        yield normalize(branch).split(), hypothesis_words
         return
     stretches: list[list[str] | None] = [[]]
     for word in words:
@@ -160,7 +160,7 @@ def _stretches(branch: str, hypothesis: str) -> Iterator[tuple[list[str] | None,
         (Alternative("", (ANYTHING,) if stretch is None else tuple(stretch)),)
         for stretch in stretches
     ]
-    costs = _Costs(heard, places)
+    costs = _Costs(hypothesis_words, places)
     rest = _costs_to_the_end(places, costs)
     steps = _Steps(costs, limit=int(rest[0][0]))
     start = 0
@@ -169,24 +169,24 @@ def _stretches(branch: str, hypothesis: str) -> Iterator[tuple[list[str] | None,
         reached = steps.through(steps.start(start), place.words)
         end = int(np.argmax(reached + after == before[start]))
         if after is rest[-1]:  # words added after the last place are the last stretch's
-            end = len(heard)
-        yield stretch, heard[start:end]
+            end = len(hypothesis_words)
+        yield stretch, hypothesis_words[start:end]
         start = end
 
 
 class _Costs:
     """What a way through the table costs: word errors times ``unit``, and characters of error."""
 
-    def __init__(self, heard: Sequence[str], places: Sequence[Sequence[Alternative]]) -> None:
-        self.heard = heard
+    def __init__(self, hypothesis: Sequence[str], places: Sequence[Sequence[Alternative]]) -> None:
+        self.hypothesis = hypothesis
         words = [word for place in places for one in place for word in one.words]
-        self.unit = 1 + sum(len(word) + 1 for word in (*heard, *words))  # above all characters
+        self.unit = 1 + sum(len(word) + 1 for word in (*hypothesis, *words))  # above all characters
         # No best way has more word errors than one branch, whatever «<*>» may save.
         first = [word for place in places for word in place[0].words if word != ANYTHING]
-        self.limit = (Levenshtein.distance(first, heard) + 1) * self.unit
-        self.numbers = np.array(_numbers(heard), dtype=np.intp)
+        self.limit = (Levenshtein.distance(first, hypothesis) + 1) * self.unit
+        self.numbers = np.array(_numbers(hypothesis), dtype=np.intp)
         """Which of the distinct words each is."""
-        self._distinct = list(dict.fromkeys(heard))
+        self._distinct = list(dict.fromkeys(hypothesis))
         self._kept: dict[str, NDArray[np.int64]] = {}
 
     def substituted(self, word: str) -> NDArray[np.int64]:
@@ -238,7 +238,7 @@ class _Steps:
         self._costs = costs
         self._limit = limit
         step = -1 if is_reversed else 1
-        words = costs.heard[::step]
+        words = costs.hypothesis[::step]
         self._numbers = np.ascontiguousarray(costs.numbers[::step])
         each = [0, *(costs.unit + len(word) + 1 for word in words)]
         self.inserted: NDArray[np.int64] = np.cumsum(np.array(each, dtype=np.int64))

@@ -129,7 +129,7 @@ def count_errors(reference: str, hypothesis: str, rules: Rules) -> ErrorCounts:
         ErrorCounts(errors=0, length=4)
     """
     pair = _Pair(_words(reference, rules), _words(hypothesis, rules))
-    return ErrorCounts(pair.errors(pair.edges(rules)), len(pair.true.words))
+    return ErrorCounts(pair.errors(pair.edges(rules)), len(pair.reference.words))
 
 
 def count_each(
@@ -160,27 +160,29 @@ def count_each(
     if not plain.errors and not any(rules.fillers for rules in asked):
         return [plain] * len(asked)
     true_text, heard_text = compared or (None, None)
-    heard = split_words(hypothesis, heard_text)
+    hypothesis_words = split_words(hypothesis, heard_text)
     if chosen is None:
-        return _count_each(split_words(reference, true_text), heard, asked, plain.errors)
+        return _count_each(split_words(reference, true_text), hypothesis_words, asked, plain.errors)
     branches = [
-        _count_each(_branch_words(branch), heard, asked, None if number else plain.errors)
+        _count_each(
+            _branch_words(branch), hypothesis_words, asked, None if number else plain.errors
+        )
         for number, branch in enumerate(_branches(reference, chosen))
     ]
     return [min(counts, key=lambda one: one.errors) for counts in zip(*branches, strict=True)]
 
 
 def _count_each(
-    true: Words, heard: Words, asked: Sequence[Rules], plain_errors: int | None
+    reference: Words, hypothesis: Words, asked: Sequence[Rules], plain_errors: int | None
 ) -> list[ErrorCounts]:
-    pairs = {frozenset[str](): _Pair(true, heard, plain_errors)}
+    pairs = {frozenset[str](): _Pair(reference, hypothesis, plain_errors)}
     counts = []
     for rules in asked:
         fillers = rules.fillers
-        if fillers and fillers.isdisjoint(true.words) and fillers.isdisjoint(heard.words):
+        if fillers and fillers.isdisjoint(reference.words) and fillers.isdisjoint(hypothesis.words):
             fillers = frozenset()
         if fillers not in pairs:
-            pairs[fillers] = _Pair(_without(true, fillers), _without(heard, fillers))
+            pairs[fillers] = _Pair(_without(reference, fillers), _without(hypothesis, fillers))
         pair = pairs[fillers]
         counts.append(ErrorCounts(pair.errors(pair.edges(rules)), pair.length))
     return counts
@@ -218,34 +220,39 @@ def find_matches(
         rules: As in `count_errors`.
         chosen: As in `count_each`.
     """
-    heard = _words(hypothesis, rules)
+    hypothesis_words = _words(hypothesis, rules)
     if chosen is None:
-        return _find_matches(_Pair(_words(reference, rules), heard), rules)
+        return _find_matches(_Pair(_words(reference, rules), hypothesis_words), rules)
     pairs = [
-        _Pair(_without(_branch_words(branch), rules.fillers), heard)
+        _Pair(_without(_branch_words(branch), rules.fillers), hypothesis_words)
         for branch in _branches(reference, chosen)
     ]
     return _find_matches(min(pairs, key=lambda pair: pair.errors(pair.edges(rules))), rules)
 
 
 def _find_matches(pair: _Pair, rules: Rules) -> list[Match]:
-    true, heard, edges = pair.true, pair.heard, pair.edges(rules)
-    if not edges or len(true.words) * len(heard.words) > MOST_CELLS:
+    reference, hypothesis, edges = pair.reference, pair.hypothesis, pair.edges(rules)
+    if not edges or len(reference.words) * len(hypothesis.words) > MOST_CELLS:
         return []
-    table = list(_rows(true.words, heard.words, edges))
+    table = list(_rows(reference.words, hypothesis.words, edges))
     by_end: dict[tuple[int, int], list[Edge]] = defaultdict(list)
     for known in edges:
         by_end[known.i_end, known.j_end].append(known)
     found: list[Match] = []
-    i, j = len(true.words), len(heard.words)
+    i, j = len(reference.words), len(hypothesis.words)
     while i or j:
         cost = table[i][j]
-        if i and true.words[i - 1] == ANYTHING:
+        if i and reference.words[i - 1] == ANYTHING:
             while table[i - 1][j] != cost:
                 j -= 1
             i -= 1
             continue
-        if i and j and true.words[i - 1] == heard.words[j - 1] and table[i - 1][j - 1] == cost:
+        if (
+            i
+            and j
+            and reference.words[i - 1] == hypothesis.words[j - 1]
+            and table[i - 1][j - 1] == cost
+        ):
             i, j = i - 1, j - 1
             continue
         free = (edge for edge in by_end.get((i, j), ()) if table[edge.i][edge.j] == cost)
@@ -254,8 +261,8 @@ def _find_matches(pair: _Pair, rules: Rules) -> list[Match]:
             found.append(
                 Match(
                     edge.rule,
-                    " ".join(true.words[edge.i : edge.i_end]),
-                    " ".join(heard.words[edge.j : edge.j_end]),
+                    " ".join(reference.words[edge.i : edge.i_end]),
+                    " ".join(hypothesis.words[edge.j : edge.j_end]),
                 )
             )
             i, j = edge.i, edge.j
@@ -285,20 +292,22 @@ def _without(text: Words, fillers: frozenset[str]) -> Words:
 class _Pair:
     """Two texts as words; what makes some of them equal, and the errors then, are found once."""
 
-    def __init__(self, true: Words, heard: Words, plain_errors: int | None = None) -> None:
-        self.true = true
-        self.heard = heard
+    def __init__(
+        self, reference: Words, hypothesis: Words, plain_errors: int | None = None
+    ) -> None:
+        self.reference = reference
+        self.hypothesis = hypothesis
         self._edges: dict[Hashable, tuple[Edge, ...]] = {}
         self._errors = {} if plain_errors is None else {tuple[Edge, ...](): plain_errors}
 
     @property
     def length(self) -> int:
         """The denominator: the words of the reference."""
-        return len(self.true.words) - self.true.words.count(ANYTHING)
+        return len(self.reference.words) - self.reference.words.count(ANYTHING)
 
     def edges(self, rules: Rules) -> tuple[Edge, ...]:
         """The free steps that the rules allow; none between equal texts."""
-        if self.true.words == self.heard.words:
+        if self.reference.words == self.hypothesis.words:
             return ()
         found: dict[Edge, None] = {}
         if rules.numbers:
@@ -314,17 +323,19 @@ class _Pair:
         self, key: Hashable, find: Callable[[Words, Words], Iterable[Edge]]
     ) -> tuple[Edge, ...]:
         if key not in self._edges:
-            self._edges[key] = tuple(find(self.true, self.heard))
+            self._edges[key] = tuple(find(self.reference, self.hypothesis))
         return self._edges[key]
 
     def errors(self, edges: tuple[Edge, ...]) -> int:
         """Fewest errors with these free steps."""
         if edges not in self._errors:
-            if edges or ANYTHING in self.true.words:
-                *_, last = _rows(self.true.words, self.heard.words, edges)
+            if edges or ANYTHING in self.reference.words:
+                *_, last = _rows(self.reference.words, self.hypothesis.words, edges)
                 self._errors[edges] = int(last[-1])
             else:
-                self._errors[edges] = count_edits(self.true.words, self.heard.words).errors
+                self._errors[edges] = count_edits(
+                    self.reference.words, self.hypothesis.words
+                ).errors
         return self._errors[edges]
 
 
@@ -338,9 +349,9 @@ def _rows(
     Element j of row i: fewest errors between the first i and the first j words.
     """
     numbers: dict[Hashable, int] = {}
-    true = [numbers.setdefault(word, len(numbers)) for word in reference]
+    reference_words = [numbers.setdefault(word, len(numbers)) for word in reference]
     anything = numbers.get(ANYTHING)
-    heard = np.array(
+    hypothesis_words = np.array(
         [numbers.setdefault(word, len(numbers)) for word in hypothesis], dtype=np.int32
     )
     by_end: dict[int, list[Edge]] = defaultdict(list)
@@ -351,13 +362,13 @@ def _rows(
     columns = np.arange(len(hypothesis) + 1, dtype=np.int32)
     recent = [columns.copy()]  # the rows an edge may start from
     yield recent[0]
-    for i, word in enumerate(true, start=1):
+    for i, word in enumerate(reference_words, start=1):
         above = recent[-1]
         if word == anything:
             row = np.minimum.accumulate(above)
         else:
             row = above + np.int32(1)
-            np.minimum(row[1:], above[:-1] + (heard != word), out=row[1:])
+            np.minimum(row[1:], above[:-1] + (hypothesis_words != word), out=row[1:])
             for edge in by_end.get(i, ()):
                 row[edge.j_end] = min(row[edge.j_end], recent[edge.i - i][edge.j])
             # An insertion a word: the least of all cells to the left, each plus its distance.
@@ -366,22 +377,22 @@ def _rows(
         yield row
 
 
-def _number_edges(true: Words, heard: Words) -> Iterator[Edge]:
-    if not (has_digits(" ".join(true.words)) or has_digits(" ".join(heard.words))):
+def _number_edges(reference: Words, hypothesis: Words) -> Iterator[Edge]:
+    if not (has_digits(" ".join(reference.words)) or has_digits(" ".join(hypothesis.words))):
         return
-    true_figures, heard_figures = figure_spans(true), figure_spans(heard)
+    true_figures, heard_figures = figure_spans(reference), figure_spans(hypothesis)
     for left, right in (
-        *_joined(true_figures, word_spans(heard) if true_figures else []),
+        *_joined(true_figures, word_spans(hypothesis) if true_figures else []),
         *_joined(true_figures, heard_figures),
-        *_joined(word_spans(true) if heard_figures else [], heard_figures),
+        *_joined(word_spans(reference) if heard_figures else [], heard_figures),
     ):
-        if true.words[left.start : left.end] != heard.words[right.start : right.end]:
+        if reference.words[left.start : left.end] != hypothesis.words[right.start : right.end]:
             yield Edge(left.start, left.end, right.start, right.end, "numbers")
     for span in true_figures:
-        for start, end in _spellings(span, heard):
+        for start, end in _spellings(span, hypothesis):
             yield Edge(span.start, span.end, start, end, "numbers")
     for span in heard_figures:
-        for start, end in _spellings(span, true):
+        for start, end in _spellings(span, reference):
             yield Edge(start, end, span.start, span.end, "numbers")
 
 
@@ -401,12 +412,14 @@ def _joined(left: Sequence[Span], right: Sequence[Span]) -> Iterator[tuple[Span,
             yield span, other
 
 
-def _compound_edges(true: Words, heard: Words) -> Iterator[Edge]:
+def _compound_edges(reference: Words, hypothesis: Words) -> Iterator[Edge]:
     yield from (
-        Edge(i, i_end, j, j + 1, "compounds") for j, i, i_end in _splits(heard.words, true.words)
+        Edge(i, i_end, j, j + 1, "compounds")
+        for j, i, i_end in _splits(hypothesis.words, reference.words)
     )
     yield from (
-        Edge(i, i + 1, j, j_end, "compounds") for i, j, j_end in _splits(true.words, heard.words)
+        Edge(i, i + 1, j, j_end, "compounds")
+        for i, j, j_end in _splits(reference.words, hypothesis.words)
     )
 
 
@@ -435,7 +448,7 @@ def _has_split(whole: Sequence[str], apart: Sequence[str]) -> bool:
     return False
 
 
-def _glossary_edges(glossary: Glossary, true: Words, heard: Words) -> Iterator[Edge]:
+def _glossary_edges(glossary: Glossary, reference: Words, hypothesis: Words) -> Iterator[Edge]:
     def found(words: Sequence[str]) -> Iterator[tuple[int, int, int]]:
         for start in range(len(words)):
             for end in range(start + 1, min(start + glossary.longest, len(words)) + 1):
@@ -444,9 +457,9 @@ def _glossary_edges(glossary: Glossary, true: Words, heard: Words) -> Iterator[E
                     yield line, start, end
 
     theirs: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for line, start, end in found(heard.words):
+    for line, start, end in found(hypothesis.words):
         theirs[line].append((start, end))
-    for line, i, i_end in found(true.words):
+    for line, i, i_end in found(reference.words):
         for j, j_end in theirs.get(line, ()):
-            if true.words[i:i_end] != heard.words[j:j_end]:
+            if reference.words[i:i_end] != hypothesis.words[j:j_end]:
                 yield Edge(i, i_end, j, j_end, "glossary")

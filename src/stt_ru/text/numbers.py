@@ -283,7 +283,7 @@ def word_spans(text: Words) -> list[Span]:
 def _spoken_row(
     words: Sequence[str], start: int, *, figures: bool
 ) -> Iterator[tuple[int, Meaning]]:
-    """Times and dates as they are said, rows of their numbers.
+    """Spoken times and dates: sequences of their numbers.
 
     «десять тридцать», «десять часов тридцать минут», «десять ноль ноль», «десять часов», «двадцать
     первое мая», «двадцать первого мая две тысячи тринадцатого года».

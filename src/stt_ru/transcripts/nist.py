@@ -200,9 +200,9 @@ def words_by_segment(
     """The words of a CTM file, given to the segments of an STM file.
 
     A word belongs to the segment of its recording and channel in which its middle lies, the later
-    one where segments overlap; between segments to the nearest one, which is said. Words in ignored
-    time are left out, which is said too. A segment of a recording that has no word at all gets None
-    for a text: its recording is missing; one that is merely silent gets an empty text.
+    one where segments overlap; between segments to the nearest one, which is reported. Words in
+    ignored time are left out, also reported. A segment of a recording that has no word at all gets
+    None for a text: its recording is missing; one that is merely silent gets an empty text.
     """
     places: dict[tuple[str, str], list[Segment]] = defaultdict(list)
     for segment in segments:

@@ -131,17 +131,17 @@ def pair_files(
         raise UsageError(
             f"{references.path}: CTM – это слова модели, эталоном нужен STM, trn или «id текст»"
         )
-    said, heard = _both_sides(references, hypotheses, columns, variants=variants)
+    said, hypothesis = _both_sides(references, hypotheses, columns, variants=variants)
     if not said.texts:
         raise UsageError(f"{references.path}: нет ни одного эталона")
-    notices = [*said.notices, *heard.notices]
-    if said.has_names and (heard.has_names or not heard.texts):
-        rows, strangers = _by_name(said, heard)
+    notices = [*said.notices, *hypothesis.notices]
+    if said.has_names and (hypothesis.has_names or not hypothesis.texts):
+        rows, strangers = _by_name(said, hypothesis)
         notices += strangers
-    elif not said.has_names and not (heard.texts and heard.has_names):
-        rows = _by_order(said, heard)
+    elif not said.has_names and not (hypothesis.texts and hypothesis.has_names):
+        rows = _by_order(said, hypothesis)
     else:
-        named, plain = (said, heard) if said.has_names else (heard, said)
+        named, plain = (said, hypothesis) if said.has_names else (hypothesis, said)
         raise UsageError(
             f"в {named.path} у текстов есть id, а в {plain.path} их нет: нужны id в обоих файлах "
             "или ни в одном (как читать файлы, говорит --format)"
@@ -185,23 +185,23 @@ def _both_sides(
     references: StoredFile, hypotheses: StoredFile, columns: ColumnNames, *, variants: bool
 ) -> tuple[TextFile, TextFile]:
     """The texts of both files under ids that mean the same: segments where both have times."""
-    said, heard = references.timed(variants=variants), hypotheses.timed()
-    if said is not None and heard is not None:
+    said, hypothesis = references.timed(variants=variants), hypotheses.timed()
+    if said is not None and hypothesis is not None:
         segments = [item for item in said if isinstance(item, Segment)]
         texts = segments_as_texts(segments)
         reference_file = TextFile(path=references.path, side="reference", texts=texts)
         if hypotheses.format == "ctm":
-            words = [item for item in heard if isinstance(item, TimedWord)]
+            words = [item for item in hypothesis if isinstance(item, TimedWord)]
             return reference_file, words_by_segment(words, segments, hypotheses.path)
-        texts = segments_as_texts(item for item in heard if isinstance(item, Segment))
+        texts = segments_as_texts(item for item in hypothesis if isinstance(item, Segment))
         return reference_file, TextFile(path=hypotheses.path, side="hypothesis", texts=texts)
     return (
         references.texts("reference", columns, variants=variants)
         if said is None
         else recordings_as_texts(said, references.path),
         hypotheses.texts("hypothesis", columns)
-        if heard is None
-        else recordings_as_texts(heard, hypotheses.path),
+        if hypothesis is None
+        else recordings_as_texts(hypothesis, hypotheses.path),
     )
 
 
@@ -224,14 +224,14 @@ def _by_name(references: TextFile, hypotheses: TextFile) -> tuple[list[PairedTex
         UsageError: If there are no others.
     """
     wanted = by_key(references.path, references.texts)
-    heard = by_key(hypotheses.path, hypotheses.texts)
-    extra = [str(text.name) for key, text in heard.items() if key not in wanted]
-    if extra and len(extra) == len(heard):
+    hypothesis = by_key(hypotheses.path, hypotheses.texts)
+    extra = [str(text.name) for key, text in hypothesis.items() if key not in wanted]
+    if extra and len(extra) == len(hypothesis):
         raise UsageError(
             f"ни один id из {hypotheses.path} ({listed(extra)}) не встречается в {references.path} "
             f"({listed([str(text.name) for text in references.texts])})"
         )
-    rows = [_paired(text, heard.get(key), hypotheses.path) for key, text in wanted.items()]
+    rows = [_paired(text, hypothesis.get(key), hypotheses.path) for key, text in wanted.items()]
     if not extra:
         return rows, ()
     return rows, [

@@ -266,9 +266,9 @@ def _result(row: PairedTexts, reference: str | Marked) -> FileResult:
     if row.error is None:
         assert row.hypothesis is not None, "a pair has either an error or a hypothesis"
         hypothesis = row.hypothesis
-        heard = normalize(hypothesis)
-        score, chosen = score_reference(reference, heard)
-        compared = (reference, heard) if isinstance(reference, str) else None
+        hypothesis_words = normalize(hypothesis)
+        score, chosen = score_reference(reference, hypothesis_words)
+        compared = (reference, hypothesis_words) if isinstance(reference, str) else None
     return FileResult(
         audio=row.audio,
         channel=row.channel,

@@ -1,4 +1,4 @@
-"""Agents for simultaneous evaluation: what to derive one's own from, and how a file names it."""
+"""Agents for simultaneous evaluation: the base classes, and how a file names an agent."""
 
 from stt_ru.simultaneous.agents.actions import Action, ReadAction, WriteAction
 from stt_ru.simultaneous.agents.agent import (

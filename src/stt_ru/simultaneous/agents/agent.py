@@ -92,7 +92,7 @@ class GenericAgent:
         self.device = device
 
 
-# Functions, not methods: an agent of a user's may have any names of its own.
+# Functions, not methods: a user's agent may use any names.
 
 
 def _decision(agent: GenericAgent, states: AgentStates | None) -> Action:

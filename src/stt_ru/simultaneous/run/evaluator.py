@@ -282,7 +282,7 @@ def _failure_of(run: Callable[[], None], *, what: str, show_trace: bool) -> str 
     except ReportError:
         raise
     except USERS_FAILURES as error:
-        if show_trace:  # the agent is the user's own code, and once is enough
+        if show_trace:  # the agent is user-supplied code, and once is enough
             logger.warning("%s: агент завершился ошибкой", what, exc_info=True)
         return sentence_of(error)
     return None

@@ -1,4 +1,4 @@
-"""``instances.log``, ours or SimulEval's: a JSON line an instance, to score again from."""
+"""``instances.log``, ours or SimulEval's: one JSON line per instance, to be scored again."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def read_log(path: Path, *, latency_unit: LatencyUnit) -> dict[int, InstanceReco
     out: its instance counts as not done.
 
     Args:
-        path: ``instances.log`` of ours or of SimulEval 1.1.
+        path: Our ``instances.log``, or that of SimulEval 1.1.
         latency_unit: What has a delay, for logs that do not say (SimulEval's).
 
     Raises:

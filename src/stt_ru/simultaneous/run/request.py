@@ -323,7 +323,7 @@ def refuse_unknown(args: Sequence[str], own_options: Sequence[str]) -> None:
 
 
 def make_agent(kind: type[GenericAgent], args: Namespace) -> GenericAgent:
-    """Make an agent of a user's class; its traceback goes to the log, since the code is theirs.
+    """Make an agent of a user-supplied class; its traceback goes to the log.
 
     Raises:
         SttRuError: If it cannot be made.

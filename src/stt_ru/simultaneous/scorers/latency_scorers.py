@@ -1,4 +1,4 @@
-"""Latency measures by name, over many instances: `register_latency_scorer` adds a user's own."""
+"""Latency measures by name, over many instances; `register_latency_scorer` adds more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quality measures by name, over many instances: `register_quality_scorer` adds a user's own."""
+"""Quality measures by name, over many instances; `register_quality_scorer` adds more."""
 
 from __future__ import annotations
 

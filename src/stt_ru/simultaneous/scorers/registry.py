@@ -16,8 +16,8 @@ T = TypeVar("T", bound="type[Any]")
 class Registry(Generic[T]):
     """Names and the classes behind them.
 
-    A user's class replaces a built-in of its name, which `take_notices` tells; two of a user's
-    under one name are an error, unless it is the same file that is loaded again.
+    A user-supplied class replaces a built-in of its name, which `take_notices` reports; two
+    user-supplied ones under one name are an error, unless the same file is loaded again.
 
     Args:
         what: What is registered, in the genitive, for messages: «показателя задержки».
@@ -34,7 +34,7 @@ class Registry(Generic[T]):
         """Decorate a class to be found under ``name``.
 
         Raises:
-            UsageError: When decorating, if another class of a user's has the name.
+            UsageError: When decorating, if another user-supplied class has the name.
         """
 
         def decorate(scorer: T) -> T:
@@ -56,7 +56,7 @@ class Registry(Generic[T]):
         return notices
 
     def is_replaced(self, name: str) -> bool:
-        """Whether the class is a user's own."""
+        """Whether the class is user-supplied."""
         return name in self._users
 
     def names(self) -> list[str]:

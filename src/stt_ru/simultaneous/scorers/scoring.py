@@ -282,7 +282,7 @@ def _figures(name: str, scorer: Any, instances: Mapping[int, InstanceRecord]) ->
 
 
 def _is_ours(scorer: Any) -> bool:
-    """Whether ``__call__`` is the mean of ``score_instance``, not a user's own."""
+    """Whether ``__call__`` is the mean of ``score_instance``, not user-supplied."""
     call = type(scorer).__call__
     return call is LatencyScorer.__call__ or call.__module__.startswith("stt_ru.simultaneous.")
 

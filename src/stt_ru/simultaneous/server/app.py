@@ -241,7 +241,7 @@ async def body_text(request: Request, timeout_s: float) -> str:
     Raises:
         BodyTooLargeError: If it is longer than `MAX_BODY_BYTES`, said before it is all received.
         BodyLateError: If it does not arrive in time.
-        BadRequestError: If it is not UTF-8, or is said to be JSON: its braces would be words.
+        BadRequestError: If it is not UTF-8, or declared as JSON: its braces would be words.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind.endswith("json"):
