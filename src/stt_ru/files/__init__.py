@@ -1,1 +1,1 @@
-"""Files of the user: read whole or refused with a sentence, written whole or not at all."""
+"""The user's files: read whole or refused with a message, written whole or not at all."""

@@ -1,7 +1,7 @@
-"""CSV as people and Excel write it: RFC 4180, the delimiter by the header, lines as in an editor.
+"""CSV as people and Excel write it: RFC 4180, delimiter guessed from the header, editor lines.
 
-Not read by the csv module: it has no line for an unclosed quote and lets it swallow rows, limits a
-cell to 128 KB by a setting of the whole process, and does not know where a record began.
+The csv module is not used: it reports no line for an unclosed quote and lets it swallow rows,
+limits a cell to 128 KB by a process-wide setting, and does not tell where a record began.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ DELIMITERS: Final = {
 
 _LINE_BREAK: Final = re.compile(r"[\r\n]")
 _PHYSICAL_LINE: Final = re.compile(r"[^\r\n]*")
-# A quoted cell or a plain one, then the delimiter if one follows. Possessive: half of a doubled
-# quote must not close what is never closed.
+# A quoted or plain cell, then the delimiter if one follows. Possessive: half of a doubled quote
+# must not close a cell that is never closed.
 _CELL: Final = {
     delimiter: re.compile(rf'(?:"((?:[^"]++|"")*+)"|(?!")([^\r\n{delimiter}]*+))({delimiter})?')
     for delimiter in DELIMITERS
@@ -44,11 +44,11 @@ _BLANK: Final = ' \t\u00a0\ufeff",;'
 
 
 class BadQuoteError(Exception):
-    """A quoted cell that does not end as RFC 4180 says.
+    """A quoted cell that does not end as RFC 4180 requires.
 
     Attributes:
-        opened: Where its first quote is.
-        closed: After its second quote; None if it has none, or far from here.
+        opened: Position of its opening quote.
+        closed: Position after its closing quote; None if there is none.
     """
 
     def __init__(self, opened: int, closed: int | None) -> None:
@@ -56,7 +56,7 @@ class BadQuoteError(Exception):
         self.closed = closed
 
     def describe(self, text: str) -> str:
-        """What is wrong with the text, and what to do, in Russian."""
+        """What is wrong with the text and how to fix it, in Russian."""
         written = quoted(line_at(text, self.opened))
         if self.closed is None or count_breaks(text, self.opened, self.closed):
             return (
@@ -70,21 +70,21 @@ class BadQuoteError(Exception):
 
 
 class Records:
-    """Cells of one record of a CSV text after another.
+    """Iterates over the records of a CSV text, yielding the cells of each.
 
-    A quote inside an unquoted cell stands for itself.
+    A quote inside an unquoted cell is an ordinary character.
 
     Args:
-        text: The whole of it.
+        text: The whole text.
         delimiter: One of `DELIMITERS`.
         position: Where the first record begins.
-        line: The number of its line.
+        line: Its line number.
 
     Attributes:
-        start: Where the record that was read last begins.
-        line: The line it begins at.
-        end: Where it ends, before its line end.
-        end_line: The line it ends at.
+        start: Where the last record read begins.
+        line: The line it begins on.
+        end: Where it ends, before its line break.
+        end_line: The line it ends on.
     """
 
     def __init__(self, text: str, delimiter: str, position: int = 0, line: int = 1) -> None:
@@ -104,7 +104,7 @@ class Records:
 
         Raises:
             BadQuoteError: If a quoted cell is not closed, or text follows its closing quote;
-                `resume_after` goes on behind it.
+                `resume_after` continues after it.
         """
         text, start, line = self._text, self._next, self.end_line + 1
         if start >= len(text):
@@ -120,10 +120,10 @@ class Records:
         return cells
 
     def resume_after(self, bad: BadQuoteError) -> int:
-        """Let the next record begin at the line after that of a bad quote.
+        """Continue with the line after the one with a bad quote.
 
         Returns:
-            The number of the quote's line.
+            The line number of the quote.
         """
         line = self.line + count_breaks(self._text, self.start, bad.opened)
         self._end_at(line_end(self._text, bad.opened), line)
@@ -136,7 +136,7 @@ class Records:
 
 
 def parse_record(text: str, start: int, delimiter: str) -> tuple[list[str], int]:
-    """Cells of the record at ``start``, and where it ends, before its line end.
+    """Cells of the record at ``start``, and where it ends, before its line break.
 
     Raises:
         BadQuoteError: If a quoted cell is not closed, or text follows its closing quote.
@@ -160,9 +160,9 @@ def parse_record(text: str, start: int, delimiter: str) -> tuple[list[str], int]
 
 
 def quoted_cells(text: str, start: int, delimiter: str) -> Iterator[tuple[int, str]]:
-    """Where each cell of the record at ``start`` begins, and what is inside its quotes as written.
+    """Where each cell of the record at ``start`` begins, and the text inside its quotes as written.
 
-    A cell without quotes is empty here.
+    For an unquoted cell the text is empty.
     """
     position = start
     while match := _CELL[delimiter].match(text, position):
@@ -173,7 +173,7 @@ def quoted_cells(text: str, start: int, delimiter: str) -> Iterator[tuple[int, s
 
 
 def skip_to_header(text: str) -> tuple[int, int]:
-    """Where the first line with a value begins, Excel's «sep=;» apart, and its number."""
+    """Position and number of the first line with a value, skipping Excel's «sep=;»."""
     position, line, is_first = 0, 1, True
     while position < len(text):
         written = line_at(text, position)
@@ -187,9 +187,9 @@ def skip_to_header(text: str) -> tuple[int, int]:
 
 
 def loose_cells(text: str, start: int, delimiter: str) -> list[str]:
-    """Cells of the record at ``start`` when its quotes may be wrong: to find out what the text is.
+    """Cells of the record at ``start`` even if its quotes are wrong: to detect the kind of text.
 
-    As the csv module takes them when it is not strict.
+    Quotes are treated as by the csv module when it is not strict.
     """
     cells: list[str] = []
     position = start
@@ -207,7 +207,7 @@ def loose_cells(text: str, start: int, delimiter: str) -> list[str]:
 
 
 def too_many(cells: Sequence[str], width: int, delimiter: str) -> str:
-    """What is wrong with a record that has values beyond the last column; empty if it has none."""
+    """What is wrong with a record that has values beyond the last column; empty if nothing is."""
     if len(cells) <= width or not any(cells[width:]):
         return ""
     last = max(number for number, cell in enumerate(cells, start=1) if cell)
@@ -217,30 +217,30 @@ def too_many(cells: Sequence[str], width: int, delimiter: str) -> str:
 
 
 def line_at(text: str, position: int) -> str:
-    """From the position to the end of its line."""
+    """The text from the position to the end of its line."""
     match = _PHYSICAL_LINE.match(text, position)
     assert match is not None  # it matches the empty string too
     return match[0]
 
 
 def line_end(text: str, position: int) -> int:
-    """Where the line ends, before its line end."""
+    """Where the line ends, before its line break."""
     match = _LINE_BREAK.search(text, position)
     return match.start() if match else len(text)
 
 
 def after_line_end(text: str, position: int) -> int:
-    """Where the next line begins, from the line end at the position."""
+    """Where the next line begins, given the position of a line break."""
     return position + (2 if text.startswith("\r\n", position) else 1)
 
 
 def count_breaks(text: str, start: int, end: int) -> int:
-    """Line ends between two positions."""
+    """Number of line breaks between two positions."""
     return len(LINE_END.findall(text, start, end))
 
 
 def csv_line(values: Sequence[object]) -> str:
-    """One record as Excel and this module read it, with its line end."""
+    """One record in the form that Excel and this module read, with its line break."""
     line = io.StringIO()
     # Cells with a character of the line end are quoted: a lone «\r» is a line end to others.
     csv.writer(line, lineterminator="\r\n").writerow(values)

@@ -1,4 +1,4 @@
-"""Reading a manifest's text: regular files in UTF-8, anything else named for what it is."""
+"""Reading a manifest's text: regular UTF-8 files; anything else is refused and identified."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CSV_SUFFIXES: Final = (".csv", ".tsv")
 JSONL_SUFFIXES: Final = (".jsonl", ".ndjson")
 
 LINE_END: Final = re.compile(r"\r\n?|\n")
-"""Where lines end for people and editors: LF, CRLF or CR; U+2028 and the like end none."""
+"""Where lines end for people and editors: LF, CRLF or CR, but not U+2028 and the like."""
 
 _OS_ERRORS = {
     "EACCES": "нет прав на чтение",
@@ -30,7 +30,7 @@ _KINDS = (
     (stat.S_ISBLK, "устройство"),
 )
 
-# Strings: compiled when a file is foreign, not at each start.
+# Strings, not patterns: compiled only for a file that is not UTF-8, not at every start.
 _FREQUENT_PAIRS = (
     "(?i)(?=ст|но|то|на|ен|ов|ни|ра|во|ко|по|не|ре|ос|пр|та|ли|ро|ал|го|ет|ор|ка|ер|от|ол|ла|ва|те|де"
     "|ес|ел|ин|ит|ом|ль)"
@@ -39,12 +39,12 @@ _FREQUENT_LETTERS = "[оеаинтсрвлдкмпу]"
 
 
 def describe_os_error(error: OSError) -> str:
-    """Why a file or a folder cannot be read, in Russian."""
+    """Why a file or folder cannot be read, in Russian."""
     return system_reason(error, _OS_ERRORS)
 
 
 def kind(mode: int) -> str:
-    """What a file is that is not a regular one."""
+    """What a file is if not a regular one, in Russian."""
     return next((word for is_kind, word in _KINDS if is_kind(mode)), "особый файл")
 
 
@@ -65,10 +65,10 @@ def read_regular(path: str | Path) -> bytes:
 
 
 def read_text(name: str) -> str:
-    """Text of a regular UTF-8 file without its byte order mark; line ends are kept.
+    """Text of a regular UTF-8 file without its byte order mark; line breaks are kept.
 
     Raises:
-        ManifestError: If it cannot be read, or is not UTF-8 text: named for what it looks like.
+        ManifestError: If it cannot be read or is not UTF-8 text; says what it looks like.
     """
     try:
         data = read_regular(name)
@@ -104,11 +104,11 @@ def _line_after(before: str) -> int:
 class _Encoding(NamedTuple):
     description: str
     iconv: str | None
-    """Its name for iconv; None if the file is not text at all."""
+    """Its iconv name; None if the file is not text at all."""
 
 
 def _certain_encoding(data: bytes) -> _Encoding | None:
-    """What the file is instead of UTF-8, by its first bytes and its zeros."""
+    """What the file is instead of UTF-8, judging by its first bytes and its zero bytes."""
     if data.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"\x1f\x8b")):
         return _Encoding(
             "это книга Excel или архив, а не текст: сохраните таблицу как «CSV UTF-8»", None
@@ -119,17 +119,17 @@ def _certain_encoding(data: bytes) -> _Encoding | None:
         return _Encoding("файл в UTF-16, а нужна UTF-8", "UTF-16")
     head = data[:2000]
     zeros_even, zeros_odd = head[::2].count(0), head[1::2].count(0)
-    if max(zeros_even, zeros_odd) > len(head) // 8:  # the names of columns alone give more
+    if max(zeros_even, zeros_odd) > len(head) // 8:  # the column names alone give more
         order = "LE" if zeros_odd > zeros_even else "BE"
         return _Encoding("файл не в UTF-8, похоже на UTF-16", f"UTF-16{order}")
     return None
 
 
 def _eight_bit_encoding(data: bytes) -> _Encoding | None:
-    """The Russian single-byte encoding in which the bytes spell most like Russian, if any does.
+    """The Russian single-byte encoding in which the bytes look most like Russian, if any does.
 
-    The others turn letters into letters, mostly of the other case, so that pairs of letters tell
-    most, and lower case tells texts of one word apart.
+    A wrong one turns letters into other letters, mostly of the other case, so pairs of letters
+    tell most, and lower case decides for one-word texts.
     """
     head = data[:100_000]
     n_foreign = sum(byte > 0x7F for byte in head)
@@ -138,9 +138,9 @@ def _eight_bit_encoding(data: bytes) -> _Encoding | None:
         text = head.decode(name, errors="replace")
         n_pairs = len(re.findall(_FREQUENT_PAIRS, text))
         n_letters = len(re.findall(_FREQUENT_LETTERS, text))
-        scores[name] = 6 * n_pairs + n_letters  # about 2 a letter in Russian, 0.4 by chance
+        scores[name] = 6 * n_pairs + n_letters  # about 2 per letter in Russian, 0.4 by chance
     best = max(scores, key=scores.__getitem__)
-    if scores[best] < 0.7 * n_foreign:  # UTF-8 itself, a byte of it spoilt, comes to 0.5 at most
+    if scores[best] < 0.7 * n_foreign:  # UTF-8 with a corrupt byte scores 0.5 at most
         return None
     return _Encoding(f"файл не в UTF-8, похоже на {best}", best.upper())
 

@@ -1,4 +1,4 @@
-"""How names, values and numbers stand in a manifest's messages."""
+"""How names, values and numbers are written in messages about a manifest."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\
 
 
 def shown(value: str) -> str:
-    r"""The value on one line: cut if long, what cannot be seen escaped.
+    r"""The value on one line: truncated if long, invisible characters escaped.
 
     Example:
         >>> shown("a\u00adb\n")
@@ -49,7 +49,7 @@ def quoted(value: str) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Up to five names, then how many more.
+    """Up to five names, then the number of the others.
 
     Example:
         >>> listed(list("абвгдеж"))

@@ -1,4 +1,4 @@
-"""Files written whole or not at all; what cannot be written is found out beforehand, by trying."""
+"""Files written whole or not at all; whether they can be is tried beforehand."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 def check_target(
     target: Path, *, suffixes: tuple[str, ...] = (".json",), what: str = "отчёт"
 ) -> None:
-    """Make sure, by trying, that a report can be written there; the file itself is not touched.
+    """Make sure, by trying, that a report can be written; the file itself is not touched.
 
-    Folders are not created: a mistyped path should not become one.
+    Folders are not created, lest a mistyped path become one.
 
     Args:
         target: The file.
-        suffixes: What its name may end with.
-        what: What the user calls it.
+        suffixes: Suffixes that its name may have.
+        what: What to call it in messages, in Russian.
 
     Raises:
-        UsageError: Saying why it cannot.
+        UsageError: If it cannot be written; says why.
     """
     if target.suffix.lower() not in suffixes:
         raise UsageError(f"{what} {target}: имя файла должно кончаться на {' или '.join(suffixes)}")
@@ -53,14 +53,14 @@ def check_target(
 
 
 def check_folder(folder: Path, option: str) -> None:
-    """Make the folder, and make sure by trying that files can be written there.
+    """Create the folder, and make sure, by trying, that files can be written there.
 
     Args:
-        folder: The one above it must be there.
-        option: What the user calls it.
+        folder: Its parent must exist.
+        option: What to call it in messages.
 
     Raises:
-        UsageError: Saying why they cannot.
+        UsageError: If they cannot be written; says why.
     """
     try:
         make_folder(folder)
@@ -69,7 +69,7 @@ def check_folder(folder: Path, option: str) -> None:
 
 
 def make_folder(folder: Path, *, parents: bool = False) -> None:
-    """Make the folder unless it is there, and try that files can be written in it.
+    """Create the folder if it is missing, and make sure that files can be written in it.
 
     Raises:
         OSError: If they cannot.
@@ -86,7 +86,7 @@ def write_report(target: str | Path, pieces: Iterable[str] | Iterable[bytes]) ->
         pieces: Its content; text is written in UTF-8.
 
     Raises:
-        ReportError: If it cannot be written; the old file is as it was.
+        ReportError: If it cannot be written; the old file is unchanged.
     """
     try:
         write_whole(target, pieces)
@@ -97,7 +97,7 @@ def write_report(target: str | Path, pieces: Iterable[str] | Iterable[bytes]) ->
 
 
 def write_whole(target: str | Path, pieces: Iterable[str] | Iterable[bytes]) -> None:
-    """As `write_report`, for callers with a sentence of their own.
+    """Like `write_report`, for callers with their own error message.
 
     Raises:
         OSError: If it cannot be written.
@@ -108,10 +108,10 @@ def write_whole(target: str | Path, pieces: Iterable[str] | Iterable[bytes]) -> 
 
 @contextlib.contextmanager
 def replacing(target: str | Path) -> Iterator[BinaryIO]:
-    """A stream whose bytes take the place of the file when the block ends, and are on the disk.
+    """A stream whose bytes are on disk in place of the file when the block ends.
 
-    After an exception, or a kill, the old file is as it was; it keeps its rights, a link stays a
-    link. Threads and processes may replace one file at the same time: the last one stays.
+    After an exception or a kill the old file is unchanged. Permissions are kept, and a link stays
+    a link. Threads and processes may replace one file at the same time: the last one wins.
 
     Raises:
         OSError: If it cannot be written.
@@ -133,7 +133,7 @@ def replacing(target: str | Path) -> Iterator[BinaryIO]:
 
 
 def append_whole(path: Path, text: str) -> None:
-    """Add the text to the end of a file, at once: all of it or, where the disk is full, nothing.
+    """Append the text to a file in one write: all of it or, if the disk is full, nothing.
 
     Raises:
         OSError: If it cannot be written.
@@ -160,12 +160,12 @@ def reason(error: OSError) -> str:
 
 
 def _real(target: Path) -> Path:
-    """Where the bytes go: a link stays a link."""
+    """Where the bytes go: the target of a link, so that it stays a link."""
     return target.resolve() if target.is_symlink() else target
 
 
 def _temporary(place: Path) -> Path:
-    # No other thread or process has this name, nor has a killed one with our number left it.
+    # No other thread or process uses this name, and no killed one with our PID has left it.
     return place.with_name(f".{place.name[:50]}.{secrets.token_hex(8)}.tmp")
 
 
