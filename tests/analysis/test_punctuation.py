@@ -62,6 +62,17 @@ def test_marks_and_case_are_those_of_the_chosen_branch() -> None:
         ("Да 3,5 м, вот.", "Да 3,5 м вот.", ",", MarkCounts(missing=1)),
         ("Да…", "Да.", ".", MarkCounts(right=1)),
         ("Ну — «да», вот.", "Ну да, вот.", ",", MarkCounts(right=1)),
+        ("«Это тест».Чтобы выйти, да.", "Это тест. Чтобы выйти, да.", ".", MarkCounts(right=2)),
+        ("Фамилия А.Сёмкин.", "Фамилия А. Сёмкин.", ".", MarkCounts(right=2)),
+        ("Да,нет.", "Да, нет.", ",", MarkCounts(right=1)),
+        ("Да?Нет.", "Да? Нет.", "?", MarkCounts(right=1)),
+        (
+            "В 10.30 на mail.ru, т.е. дома.",
+            "В 10.30 на mail.ru, т.е. дома.",
+            ".",
+            MarkCounts(right=2),
+        ),
+        ("Версия 3.5 на Mail.Ru.", "Версия 3.5 на Mail.Ru.", ".", MarkCounts(right=1)),
     ],
 )
 def test_marks(one: str, two: str, mark: str, counts: MarkCounts) -> None:
@@ -79,6 +90,8 @@ def test_a_model_without_marks_and_capitals_is_not_judged() -> None:
     )
     assert Writing().case_rate is None
     assert MarkCounts().f1 is None
+    assert MarkCounts(extra=3).f1 is None  # the references have none: no fault of the model's
+    assert MarkCounts(missing=3).f1 == 0.0
 
 
 def test_yo_is_not_a_case_error_and_stress_marks_are_tolerated() -> None:

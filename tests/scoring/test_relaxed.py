@@ -282,6 +282,15 @@ def test_the_table_is_that_of_the_obvious_recursion(
         ("не льзя", "нельза", 2),
         ("а б в", "абв", 0),
         ("а б в г", "абвг", 4),  # longer than a compound
+        ("чтобыу видеть всё", "чтобы увидеть всё", 0),  # parted elsewhere
+        ("аб вгд е", "а бвг де", 0),
+        ("а бв", "аб в", 0),
+        ("аб вг", "аб вгд", 1),
+        ("12", "1 2", 2),
+        ("6 00", "600", 2),
+        ("б12", "б1 2", 2),
+        ("1 23", "12 3", 2),
+        ("5 а", "5а", 0),
     ],
 )
 def test_words_written_together_and_apart(one: str, two: str, errors: int) -> None:

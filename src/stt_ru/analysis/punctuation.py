@@ -34,9 +34,10 @@ class MarkCounts:
 
     @property
     def f1(self) -> float | None:
-        """Harmonic mean of precision and recall; None if the mark never occurs."""
-        total = 2 * self.right + self.extra + self.missing
-        return 2 * self.right / total if total else None
+        """Harmonic mean of precision and recall; None if no reference has the mark."""
+        if not self.right + self.missing:
+            return None
+        return 2 * self.right / (2 * self.right + self.extra + self.missing)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,20 +76,39 @@ def _written(text: str, normalized: str) -> _Written:
     split = split_words(text, normalized)
     raw = _WORD.findall(visible(text))
     last = len(split.words)
-    marks = [_NO_MARKS if gap == " " else _marks(gap, is_last=False) for gap in split.gaps[1:last]]
-    if last:
-        marks.append(_marks(split.gaps[last], is_last=True))
-    return _Written(split.words, raw if len(raw) == last else None, marks)
+    is_known = len(raw) == last
+    marks = []
+    for place, gap in enumerate(split.gaps[1:], start=1):
+        found = _NO_MARKS if gap == " " else _marks(gap)
+        if found and place < last and not _has_space(gap):
+            around = raw[place - 1 : place + 1] if is_known else split.words[place - 1 : place + 1]
+            found = found if _separates(gap, *around) else _NO_MARKS
+        marks.append(found)
+    return _Written(split.words, raw if is_known else None, marks)
 
 
 @lru_cache(maxsize=1_000)
-def _marks(gap: str, *, is_last: bool) -> frozenset[str]:
-    """The marks between two words, or after the last word."""
-    # «3,5» and «10.30» have no space after the mark: it belongs to the number.
-    if not is_last and not any(map(str.isspace, gap)):
-        return frozenset()
+def _marks(gap: str) -> frozenset[str]:
+    """The marks among the characters after a word."""
     gap = gap.replace("…", ".")
     return frozenset(mark for mark in MARKS if mark in gap)
+
+
+def _has_space(gap: str) -> bool:
+    return any(map(str.isspace, gap))
+
+
+def _separates(gap: str, before: str, after: str) -> bool:
+    """Whether characters without a space are marks between words, not part of a number or a name.
+
+    «3,5» and «10.30» are numbers, «mail.ru» and «т.е.» have a full stop inside; «тест».Чтобы» and
+    «А.Сёмкин» only lack the space.
+    """
+    if before[-1].isdigit() and after[0].isdigit():
+        return False
+    if set(gap) != {"."}:
+        return True
+    return after[0].isupper() and not (before.isascii() and after.isascii())
 
 
 def writing(report: AlignedReport) -> Writing:

@@ -6,6 +6,7 @@ errors fewest. The denominator stays the words of the reference.
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -413,6 +414,8 @@ def _joined(left: Sequence[Span], right: Sequence[Span]) -> Iterator[tuple[Span,
 
 
 def _compound_edges(reference: Words, hypothesis: Words) -> Iterator[Edge]:
+    """Words joined, split, or split elsewhere («чтобыу видеть»); never figures."""
+    yield from _shifted(reference.words, hypothesis.words)
     yield from (
         Edge(i, i_end, j, j + 1, "compounds")
         for j, i, i_end in _splits(hypothesis.words, reference.words)
@@ -433,9 +436,37 @@ def _splits(whole: Sequence[str], apart: Sequence[str]) -> Iterator[tuple[int, i
     for start in range(len(apart)):
         joined = apart[start]
         for end in range(start + 2, min(start + LONGEST_JOINED, len(apart)) + 1):
+            if joined[-1].isdigit() and apart[end - 1][0].isdigit():
+                break  # «1 2» is not 12
             joined += apart[end - 1]
             for position in positions.get(joined, ()):
                 yield position, start, end
+
+
+def _shifted(reference: Sequence[str], hypothesis: Sequence[str]) -> Iterator[Edge]:
+    """Neighbouring words with the same letters in both texts, split at different places."""
+    places: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for start, end, letters in _joins(hypothesis):
+        places[letters].append((start, end))
+    for i, i_end, letters in _joins(reference):
+        for j, j_end in places.get(letters, ()):
+            if _cuts(reference[i:i_end]).isdisjoint(_cuts(hypothesis[j:j_end])):
+                yield Edge(i, i_end, j, j_end, "compounds")
+
+
+def _joins(words: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+    """Two or three neighbouring words without digits: start, end, joined letters."""
+    for start in range(len(words)):
+        joined = words[start]
+        for end in range(start + 2, min(start + LONGEST_JOINED, len(words)) + 1):
+            joined += words[end - 1]
+            if joined.isalpha():
+                yield start, end, joined
+
+
+def _cuts(words: Sequence[str]) -> set[int]:
+    """Positions at which the joined letters are split into words."""
+    return set(itertools.accumulate(map(len, words[:-1])))
 
 
 def _has_split(whole: Sequence[str], apart: Sequence[str]) -> bool:
