@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -87,9 +88,23 @@ def test_reports_of_other_rules_are_refused_and_the_rules_named(run: Run) -> Non
     code, _, err = run([GOOD], [with_variants])
     assert code == 2
     assert "варианты в эталонах (variants: нет и 1)" in err
-    code, _, err = run([GOOD], [model(["раз"] * 39)])
+    corrected = model(["раз"] * 40, rules={**RULES, "refs": "other"})
+    code, _, err = run([GOOD], [corrected])
     assert code == 2
-    assert "построчно" in err
+    assert "эталоны (refs: r и other)" in err
+
+
+def test_reports_of_other_rows_are_compared_on_the_common_ones(run: Run) -> None:
+    fewer = model(["раз два"] * 39, rules={**RULES, "refs": "other"})
+    code, out, _ = run([GOOD], [fewer])
+    assert code == 0
+    assert "на общих строках (39; нет в паре или с другим эталоном: 1), 12.2 % и 50.0 %" in out
+    shuffled = replace(GOOD, results=GOOD.results[::-1])
+    assert run([shuffled], [GOOD])[1].splitlines()[4].endswith("WER одинаков, 12.5 %")
+    strangers = replace(GOOD, results=[replace(row, audio=f"x{row.audio}") for row in GOOD.results])
+    code, _, err = run([GOOD], [strangers])
+    assert code == 2
+    assert "нет ни одной общей записи" in err
 
 
 def test_one_of_several_models_is_named(run: Run) -> None:

@@ -98,7 +98,7 @@ def test_a_loop_that_was_really_said_is_none() -> None:
 
 def test_models_that_failed_on_different_rows_are_compared_on_the_common_ones() -> None:
     first = report(row("а б", "а б"), failed("b.wav"), row("г д", "г"), label="первая")
-    second = report(row("а б", "а"), row("в", "в"), row("г д", "г д"), label="вторая")
+    second = report(row("а б", "а"), row("в", "в", "b.wav"), row("г д", "г д"), label="вторая")
     found = texts(first, second)
     assert found[-1] == (
         "модели не справились с разными записями, и WER в таблице посчитан на разных наборах; "

@@ -36,7 +36,7 @@ def table(workbook: Any, sheet: str) -> list[dict[str, Any]]:
 def test_every_question_has_its_sheet(tmp_path: Path) -> None:
     workbook = book(tmp_path, *TWO, NOT_LOADED)
     assert workbook.sheetnames == [
-        "Модели", "Выводы", "Срезы", "Ошибки", "Слова", "Написание", "Записи",
+        "Модели", "Выводы", "Сравнения", "Срезы", "Ошибки", "Слова", "Написание", "Записи",
     ]  # fmt: skip
     first, second, third = table(workbook, "Модели")
     assert (first["модель"], first["WER"], first["слов"], first["вставок"]) == ("m", 0.6, 5, 1)

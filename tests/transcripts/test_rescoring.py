@@ -9,10 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stt_ru.analysis.aligned_rows import AlignedReport
+from stt_ru.analysis.significance import describe
 from stt_ru.errors import UsageError
 from stt_ru.evaluation import evaluate
 from stt_ru.manifest import Sample
 from stt_ru.report.json_write import json_report
+from stt_ru.report.sentences import verdict
 from stt_ru.report.table import format_table
 from stt_ru.scoring.multi_reference import score_reference
 from stt_ru.text.marked_references import Marked
@@ -462,3 +465,18 @@ def test_each_pair_is_scored_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     scored.clear()
     assert score_files(files, manifest=tmp_path / "new.csv").reports[0].wer == 0.0
     assert scored == ["да", "но"]
+
+
+def test_systems_are_compared_on_the_rows_that_both_have(place: Path) -> None:
+    def lines(numbers: range, heard: str) -> str:
+        texts = ({"id": n, "text": f"да нет {n}", "pred_text": f"{heard} нет {n}"} for n in numbers)
+        return "".join(json.dumps(row) + "\n" for row in texts)
+
+    write(a__jsonl=lines(range(40), "да"), b__jsonl=lines(range(1, 41), "ну"))
+    scored = score_files(["a.jsonl", "b.jsonl"])
+    (pair,) = describe([AlignedReport(report) for report in scored.reports]).comparisons
+    assert (pair.rows, pair.left_out, pair.wer_a) == (39, 2, 0.0)
+    assert "a.jsonl лучше b.jsonl" in verdict(pair)
+    assert "на общих строках (39; нет в паре или с другим эталоном: 2), 0.0 % и 33.3 %" in verdict(
+        pair
+    )

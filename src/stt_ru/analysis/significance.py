@@ -7,9 +7,10 @@ those within one call or speaker (``group_by``).
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from stt_ru.analysis.aligned_rows import AlignedReport, AlignedRow
     from stt_ru.results import FileResult, ModelReport
     from stt_ru.scoring.alignment import Pair
+
+RowKey: TypeAlias = tuple[str, int | None, int]
 
 RESAMPLES: Final = 10_000
 MOST_DRAWS: Final = 200_000_000
@@ -81,6 +84,7 @@ class Comparison:
             one, ties included; None without an interval or without a difference.
         mapsswe_p: Two-sided p-value of the matched-pairs test; None where it is undefined.
         mapsswe_segments: Number of segments with an error, on which the test is based.
+        left_out: Rows present in one report only, or in both with different references.
     """
 
     label_a: str
@@ -93,6 +97,7 @@ class Comparison:
     reversed_share: float | None
     mapsswe_p: float | None
     mapsswe_segments: int
+    left_out: int = 0
 
     @property
     def difference(self) -> float | None:
@@ -144,7 +149,7 @@ def uncertainty(
 
 
 def compare(a: AlignedReport, b: AlignedReport, *, group_by: str | None = None) -> Comparison:
-    """Compare two reports on the same manifest, row by row.
+    """Compare two reports row by row, on the rows that both have with the same reference.
 
     Both rates of a resample are computed from the same blocks, so what is hard for both cancels
     out (Bisani and Ney 2004, section 4).
@@ -155,16 +160,17 @@ def compare(a: AlignedReport, b: AlignedReport, *, group_by: str | None = None) 
         group_by: As in `uncertainty`.
 
     Raises:
-        UsageError: If the reports have different rows.
+        UsageError: If they have no such row.
     """
-    if not _ask_the_same(a.report, b.report):
+    common = _common_rows(a, b)
+    if not common:
         raise UsageError(
-            f"отчёты {a.report.label} и {b.report.label} нельзя сравнить построчно: записи или "
-            "эталоны в них различаются или стоят в другом порядке"
+            f"отчёты {a.report.label} и {b.report.label} нельзя сравнить построчно: в них нет ни "
+            "одной общей записи с одинаковым эталоном"
         )
     pairs = [
         (one, two)
-        for one, two in zip(a.rows, b.rows, strict=True)
+        for one, two in common
         if one.result.score is not None and two.result.score is not None
     ]
     rows_a, rows_b = [one.result for one, _ in pairs], [two.result for _, two in pairs]
@@ -194,6 +200,7 @@ def compare(a: AlignedReport, b: AlignedReport, *, group_by: str | None = None) 
         reversed_share=reversed_share,
         mapsswe_p=p,
         mapsswe_segments=segments,
+        left_out=len(a.rows) + len(b.rows) - 2 * len(common),
     )
 
 
@@ -204,7 +211,7 @@ class Statistics:
     Attributes:
         group_by: The column whose values define the blocks; None for one block per recording.
         uncertainties: One per report; None if the model did not load.
-        comparisons: One per pair of models with the same rows, in table order.
+        comparisons: One per pair of models with common rows, in table order.
     """
 
     group_by: str | None
@@ -213,7 +220,7 @@ class Statistics:
 
 
 def describe(reports: Sequence[AlignedReport], *, group_by: str | None = None) -> Statistics:
-    """Compute the intervals of all reports and compare all pairs with the same rows.
+    """Compute the intervals of all reports and compare all pairs with common rows.
 
     Args:
         reports: The reports, in table order.
@@ -228,7 +235,7 @@ def describe(reports: Sequence[AlignedReport], *, group_by: str | None = None) -
         comparisons=tuple(
             compare(a, b, group_by=group_by)
             for a, b in combinations(reports, 2)
-            if a.report.results and _ask_the_same(a.report, b.report)
+            if _common_rows(a, b)
         ),
     )
 
@@ -244,13 +251,31 @@ def macro_average(rates: Iterable[float | None]) -> float | None:
     return math.fsum(known) / len(known) if known else None
 
 
-def _ask_the_same(a: ModelReport, b: ModelReport) -> bool:
-    """Whether both have the same recordings with the same references, in the same order."""
-    return len(a.results) == len(b.results) and all(
-        (one.audio, one.channel) == (two.audio, two.channel)
-        and (one.reference == two.reference or normalize(one.reference) == normalize(two.reference))
-        for one, two in zip(a.results, b.results, strict=True)
-    )
+def _common_rows(a: AlignedReport, b: AlignedReport) -> list[tuple[AlignedRow, AlignedRow]]:
+    """Rows of both reports with the same recording and reference, in A's order.
+
+    The nth row of a recording and channel is matched with the nth one of the other report.
+    """
+    places = dict(zip(row_keys(b.report), b.rows, strict=True))
+    return [
+        (row, places[key])
+        for key, row in zip(row_keys(a.report), a.rows, strict=True)
+        if key in places and _is_same_reference(row.result, places[key].result)
+    ]
+
+
+def row_keys(report: ModelReport) -> list[RowKey]:
+    """Identify each row across reports: its recording, its channel and its number among them."""
+    seen: Counter[tuple[str, int | None]] = Counter()
+    keys = []
+    for row in report.results:
+        seen[row.audio, row.channel] += 1
+        keys.append((row.audio, row.channel, seen[row.audio, row.channel]))
+    return keys
+
+
+def _is_same_reference(one: FileResult, two: FileResult) -> bool:
+    return one.reference == two.reference or normalize(one.reference) == normalize(two.reference)
 
 
 def _word_counts(rows: Sequence[FileResult]) -> NDArray[np.int64]:

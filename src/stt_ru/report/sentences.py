@@ -9,16 +9,23 @@ from typing import TYPE_CHECKING, Final, Literal
 from stt_ru.analysis.invented import invented_texts, unheard_rows
 from stt_ru.analysis.loops import has_run_away
 from stt_ru.analysis.punctuation import MARKS
-from stt_ru.analysis.significance import FEW_BLOCKS, LEAST_BLOCKS, RESAMPLES, macro_average
+from stt_ru.analysis.significance import (
+    FEW_BLOCKS,
+    LEAST_BLOCKS,
+    RESAMPLES,
+    macro_average,
+    row_keys,
+)
 from stt_ru.report.table import percent
 from stt_ru.scoring.counts import total_score
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from collections.abc import Set as AbstractSet
 
     from stt_ru.analysis.aligned_rows import AlignedReport, AlignedRow
     from stt_ru.analysis.punctuation import Writing
-    from stt_ru.analysis.significance import Comparison, Statistics
+    from stt_ru.analysis.significance import Comparison, RowKey, Statistics
     from stt_ru.analysis.spelling import Spelling
     from stt_ru.results import FileResult, ModelReport
     from stt_ru.scoring.counts import Score
@@ -220,15 +227,16 @@ def _shortened(text: str) -> str:
 
 def _different_sets(reports: Sequence[ModelReport]) -> Iterator[Note]:
     scored = [report for report in reports if report.error is None]
-    failed = [
-        {row for row, result in enumerate(report.results) if result.error is not None}
-        for report in scored
-    ]
-    if len(scored) < 2 or all(rows == failed[0] for rows in failed):
+    rows = [list(zip(row_keys(report), report.results, strict=True)) for report in scored]
+    if any({key for key, _ in one} != {key for key, _ in rows[0]} for one in rows):
+        return  # the verdicts say on which rows each pair is compared
+    failed = [{key for key, result in one if result.error is not None} for one in rows]
+    if len(scored) < 2 or all(keys == failed[0] for keys in failed):
         return
     missing = set().union(*failed)
     rates = "; ".join(
-        f"{report.label} {percent(_rate_without(report, missing))} %" for report in scored
+        f"{report.label} {percent(_rate_without(one, missing))} %"
+        for report, one in zip(scored, rows, strict=True)
     )
     yield Note(
         "warning",
@@ -252,11 +260,11 @@ def _few_texts(reports: Sequence[AlignedReport]) -> Iterator[Note]:
             return  # of the same rows for every model
 
 
-def _rate_without(report: ModelReport, rows: set[int]) -> float | None:
+def _rate_without(
+    rows: Sequence[tuple[RowKey, FileResult]], missing: AbstractSet[RowKey]
+) -> float | None:
     return total_score(
-        result.score
-        for row, result in enumerate(report.results)
-        if row not in rows and result.score is not None
+        result.score for key, result in rows if key not in missing and result.score is not None
     ).words.rate
 
 
@@ -294,12 +302,20 @@ def _other_order(pair: Comparison, macro_a: float | None, macro_b: float | None)
 def verdict(pair: Comparison) -> str:
     """What is to be believed of one pair."""
     a, b, difference = pair.label_a, pair.label_b, pair.difference
+    where = (
+        f" на общих строках ({pair.rows}; нет в паре или с другим эталоном: {pair.left_out})"
+        if pair.left_out
+        else ""
+    )
     if difference is None:
         return f"{a} и {b}: сравнить нельзя, в общих строках нет слов"
     if difference == 0:
-        return f"{a} и {b}: WER одинаков, {percent(pair.wer_a)} %"
+        return f"{a} и {b}: WER одинаков{where}, {percent(pair.wer_a)} %"
     better, worse = (a, b) if difference > 0 else (b, a)
-    claim = f"{better} лучше {worse} на {percent(abs(difference))} п. п. WER"
+    claim = f"{better} лучше {worse} на {percent(abs(difference))} п. п. WER{where}"
+    if pair.left_out:
+        claim += f", {percent(min(pair.wer_a or 0.0, pair.wer_b or 0.0))} % и "
+        claim += f"{percent(max(pair.wer_a or 0.0, pair.wer_b or 0.0))} %"
     if pair.interval is None:
         return f"{claim}: верить рано, {_too_few(pair.blocks)}"
     low, high = pair.interval.low, pair.interval.high
