@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -295,6 +297,36 @@ def test_the_table_is_that_of_the_obvious_recursion(
 )
 def test_words_written_together_and_apart(one: str, two: str, errors: int) -> None:
     assert count_errors(one, two, Rules(compounds=True)).errors == errors
+
+
+LETTERS = st.lists(st.text("аб", min_size=1, max_size=3), max_size=6)
+
+
+@given(LETTERS, LETTERS)
+def test_compounds_are_those_of_the_obvious_recursion(
+    reference: list[str], hypothesis: list[str]
+) -> None:
+    counted = count_errors(" ".join(reference), " ".join(hypothesis), Rules(compounds=True))
+    assert counted.errors == _errors_with_compounds(tuple(reference), tuple(hypothesis))
+
+
+@cache
+def _errors_with_compounds(reference: tuple[str, ...], hypothesis: tuple[str, ...]) -> int:
+    """Fewest errors when up to three words equal any up to three words with the same letters."""
+    if not reference or not hypothesis:
+        return len(reference) + len(hypothesis)
+    rest = _errors_with_compounds
+    ways = [
+        1 + rest(reference[1:], hypothesis),
+        1 + rest(reference, hypothesis[1:]),
+        (reference[0] != hypothesis[0]) + rest(reference[1:], hypothesis[1:]),
+    ]
+    ways += [
+        rest(reference[i:], hypothesis[j:])
+        for i, j in product((1, 2, 3), repeat=2)
+        if "".join(reference[:i]) == "".join(hypothesis[:j])
+    ]
+    return min(ways)
 
 
 def test_fillers_leave_both_texts_and_the_denominator() -> None:

@@ -39,6 +39,8 @@ LEAST_RECORDINGS: Final = 3
 LEAST_WORDS: Final = 2
 """Shorter texts, «да», may be a fair mistake in several recordings."""
 
+_PADDED_STOCK: Final = tuple((phrase, f" {phrase} ") for phrase in STOCK)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invented:
@@ -79,7 +81,8 @@ def invented_texts(report: AlignedReport) -> list[Invented]:
 
 def _candidates(row: AlignedRow) -> Iterator[str]:
     hypothesis = row.hypothesis
-    yield from (phrase for phrase in STOCK if _holds(hypothesis, phrase))
+    padded = f" {hypothesis} "
+    yield from (phrase for phrase, padded_phrase in _PADDED_STOCK if padded_phrase in padded)
     score = row.result.score
     assert score is not None
     right = score.words.length - score.words.substitutions - score.words.deletions

@@ -28,7 +28,11 @@ def has_run_away(row: AlignedRow) -> bool:
     length = counts.length - counts.deletions + counts.insertions
     if length >= RUNAWAY_WORDS and length >= RUNAWAY_TIMES * max(counts.length, 1):
         return True
-    if counts.errors and has_letter_loop(row.hypothesis) and not has_letter_loop(row.reference):
+    if (
+        score.chars.errors >= LOOP_TIMES - 1
+        and has_letter_loop(row.hypothesis)
+        and not has_letter_loop(row.reference)
+    ):
         return True
     if counts.insertions < LOOP_TIMES - 1:  # a loop in the reference too is speech
         return False
@@ -42,7 +46,9 @@ def has_letter_loop(text: str) -> bool:
         >>> has_letter_loop("м" * 444), has_letter_loop("ха" * 10), has_letter_loop("ммм да")
         (True, True, False)
     """
-    return _LETTER_LOOP.search(text) is not None
+    return any(
+        _LETTER_LOOP.search(word) is not None for word in text.split() if len(word) >= LOOP_TIMES
+    )
 
 
 def has_loop(words: Sequence[str]) -> bool:

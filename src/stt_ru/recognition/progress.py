@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 from stt_ru.scoring.counts import EditCounts
@@ -81,36 +81,40 @@ class Tally:
     ) -> None:
         self._listener = listener
         self._started = time.perf_counter()
-        self._now = Progress(
-            model=model,
-            recordings_done=0,
-            recordings=recordings,
-            audio_s=0.0,
-            wall_s=0.0,
-            words=EditCounts(),
-            bytes_total=bytes_total,
-        )
+        self._model = model
+        self._recordings = recordings
+        self._bytes_total = bytes_total
+        self._recordings_done = 0
+        self._audio_s = 0.0
+        self._words = EditCounts()
+        self._bytes_done = 0
 
     def add(self, words: EditCounts, audio_s: float, size: int = 0) -> None:
         """A recording is done: its errors, seconds of audio recognised, and bytes."""
-        now = self._now
-        self._now = replace(
-            now,
-            recordings_done=now.recordings_done + 1,
-            audio_s=now.audio_s + audio_s,
-            words=now.words + words,
-            bytes_done=now.bytes_done + size,
-        )
+        self._recordings_done += 1
+        self._audio_s += audio_s
+        self._words += words
+        self._bytes_done += size
 
     def tell(self) -> None:
         """Tell the listener where the loop stands."""
-        self._listener.advanced(replace(self._now, wall_s=self._wall_s()))
+        self._listener.advanced(self._progress(finished=False))
 
     def finish(self) -> float:
         """Tell the listener that this is the end; return the wall seconds it took."""
-        wall_s = self._wall_s()
-        self._listener.advanced(replace(self._now, wall_s=wall_s, finished=True))
-        return wall_s
+        last = self._progress(finished=True)
+        self._listener.advanced(last)
+        return last.wall_s
 
-    def _wall_s(self) -> float:
-        return time.perf_counter() - self._started
+    def _progress(self, *, finished: bool) -> Progress:
+        return Progress(
+            model=self._model,
+            recordings_done=self._recordings_done,
+            recordings=self._recordings,
+            audio_s=self._audio_s,
+            wall_s=time.perf_counter() - self._started,
+            words=self._words,
+            finished=finished,
+            bytes_done=self._bytes_done,
+            bytes_total=self._bytes_total,
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from stt_ru.results import Segment
@@ -45,14 +46,14 @@ class Field:
 
 
 _COUNTS: Final[dict[str, Callable[[Score], int | float | None]]] = {
-    "words": lambda score: score.words.length,
-    "substitutions": lambda score: score.words.substitutions,
-    "deletions": lambda score: score.words.deletions,
-    "insertions": lambda score: score.words.insertions,
-    "chars": lambda score: score.chars.length,
-    "char_errors": lambda score: score.chars.errors,
-    "wer": lambda score: score.words.rate,
-    "cer": lambda score: score.chars.rate,
+    "words": attrgetter("words.length"),
+    "substitutions": attrgetter("words.substitutions"),
+    "deletions": attrgetter("words.deletions"),
+    "insertions": attrgetter("words.insertions"),
+    "chars": attrgetter("chars.length"),
+    "char_errors": attrgetter("chars.errors"),
+    "wer": attrgetter("words.rate"),
+    "cer": attrgetter("chars.rate"),
 }
 
 
@@ -80,13 +81,13 @@ def _segments(row: FileResult) -> list[dict[str, Any]]:
 
 
 FIELDS: Final = (
-    Field("audio", "text", lambda row: row.audio, "запись", null="never"),
-    Field("channel", "count", lambda row: row.channel, "канал"),
-    Field("reference", "text", lambda row: row.reference, "эталон", "text", null="never"),
-    Field("chosen", "text", lambda row: row.chosen, "сравнено с", "text", null="left out"),
-    Field("hypothesis", "text", lambda row: row.hypothesis, "текст модели", "text"),
-    Field("duration", "number", lambda row: row.duration, "длительность, с"),
-    Field("seconds", "number", lambda row: row.seconds, "распознавание, с"),
+    Field("audio", "text", attrgetter("audio"), "запись", null="never"),
+    Field("channel", "count", attrgetter("channel"), "канал"),
+    Field("reference", "text", attrgetter("reference"), "эталон", "text", null="never"),
+    Field("chosen", "text", attrgetter("chosen"), "сравнено с", "text", null="left out"),
+    Field("hypothesis", "text", attrgetter("hypothesis"), "текст модели", "text"),
+    Field("duration", "number", attrgetter("duration"), "длительность, с"),
+    Field("seconds", "number", attrgetter("seconds"), "распознавание, с"),
     _count("words", "слов"),
     _count("substitutions", "замен"),
     _count("deletions", "удалений"),
@@ -95,8 +96,8 @@ FIELDS: Final = (
     _count("char_errors", "ошибок в символах"),
     _rate("wer", "WER"),
     _rate("cer", "CER"),
-    Field("error", "text", lambda row: row.error, "почему нет", "text"),
-    Field("from_cache", "flag", lambda row: row.from_cache, "из кэша", null="never"),
+    Field("error", "text", attrgetter("error"), "почему нет", "text"),
+    Field("from_cache", "flag", attrgetter("from_cache"), "из кэша", null="never"),
     Field("segments", "segments", _segments, null="never"),
     Field("extra", "columns", lambda row: dict(row.extra), null="never"),
 )

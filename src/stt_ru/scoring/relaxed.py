@@ -158,7 +158,10 @@ def count_each(
         compared: The reference, or the branch, and the hypothesis normalised, where that has been
             done.
     """
-    if not plain.errors and not any(rules.fillers for rules in asked):
+    may_help = any(rules.fillers or (plain.errors and rules.glossary.lines) for rules in asked)
+    if not may_help and (
+        plain.errors == 0 or (plain.errors == 1 and compared and not has_digits(" ".join(compared)))
+    ):  # numbers need digits, and a compound that is written apart is two errors at least
         return [plain] * len(asked)
     true_text, heard_text = compared or (None, None)
     hypothesis_words = split_words(hypothesis, heard_text)
@@ -313,7 +316,8 @@ class _Pair:
         found: dict[Edge, None] = {}
         if rules.numbers:
             found.update(dict.fromkeys(self._found("numbers", _number_edges)))
-        if rules.compounds:
+        # A word joined or split is two errors at least; one error is never a difference in letters.
+        if rules.compounds and self.errors(()) > 1:
             found.update(dict.fromkeys(self._found("compounds", _compound_edges)))
         if rules.glossary.lines:
             by_glossary = partial(_glossary_edges, rules.glossary)
@@ -445,6 +449,12 @@ def _splits(whole: Sequence[str], apart: Sequence[str]) -> Iterator[tuple[int, i
 
 def _shifted(reference: Sequence[str], hypothesis: Sequence[str]) -> Iterator[Edge]:
     """Neighbouring words with the same letters in both texts, split at different places."""
+    neighbours: set[tuple[str, ...]] = set()
+    for words in (reference, hypothesis):
+        for count in range(2, LONGEST_JOINED + 1):
+            neighbours.update(zip(*(words[start:] for start in range(count)), strict=False))
+    if len(set(map("".join, neighbours))) == len(neighbours):
+        return  # no two ways of writing the same letters
     places: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for start, end, letters in _joins(hypothesis):
         places[letters].append((start, end))
